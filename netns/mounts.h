@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mounts.h - what of the host's file tree the command doesn't see
+ *
+ * Everything here runs in a mount namespace that U1 owns, before U2 exists: the
+ * kernel locks these mounts together for U2, whose root can't lift them.
+ */
+#ifndef EGRET_NETNS_MOUNTS_H
+#define EGRET_NETNS_MOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+struct mounts_config {
+	const char *resolv_conf;    /* content of the sandbox's resolv.conf */
+	const char *const *sockets; /* --socket: absolute paths left reachable */
+	size_t n_sockets;
+	const char *const *hidden; /* files and directories to make unreadable
+				      and unwritable, by any path: allowlists,
+				      runtime directory */
+	size_t n_hidden;
+	bool kuid_is_root; /* the user is root outside: kernel settings in /proc
+			      and /sys would be writable, so they become
+			      read-only */
+};
+
+/**
+ * mounts_collect_sockets() - path sockets of the host, from /proc/net/unix of
+ * the calling thread's netns; before the namespaces change
+ * @ret: malloc'ed array of malloc'ed absolute paths; free by mounts_free_paths()
+ */
+int mounts_collect_sockets(char ***ret, size_t *ret_n, struct err *err);
+void mounts_free_paths(char **paths, size_t n);
+
+/**
+ * mounts_setup() - masks, fresh /proc (the caller is pid 1 of the new pid
+ * namespace), /sys, devpts, mqueue, resolv.conf, ssh configuration
+ * @host_sockets: from mounts_collect_sockets()
+ *
+ * Return: 0 or negative errno; after a failure the caller must end, nothing was
+ * started.
+ */
+int mounts_setup(const struct mounts_config *cfg, char *const *host_sockets,
+		 size_t n_host_sockets, struct err *err);
+
+/**
+ * mounts_setup_in_u2() - what needs the sandbox netns: a fresh /sys that shows
+ * its links (skipped when the kernel refuses: /sys stays masked)
+ */
+int mounts_setup_in_u2(const struct mounts_config *cfg, struct err *err);
+
+#endif /* EGRET_NETNS_MOUNTS_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stdio.h - which descriptors the command inherits
+ *
+ * An inherited network socket would be a way out of the sandbox: it belongs to
+ * the host's netns for ever. So 0, 1 and 2 are replaced by socketpairs or pipes
+ * that the front copies when they are sockets other than connected AF_UNIX
+ * stream ones, and everything above is closed but the checked --keep-fd.
+ */
+#ifndef EGRET_NETNS_STDIO_H
+#define EGRET_NETNS_STDIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct loop;
+struct stdio_copy;
+
+/**
+ * stdio_check_keep_fd() - may the command inherit @fd
+ *
+ * Refused: not open, network sockets and everything that isn't a connected
+ * AF_UNIX stream socket, O_PATH, directories, pidfds, namespaces, io_uring,
+ * bpf and netlink descriptors, tun.
+ */
+int stdio_check_keep_fd(int fd, struct err *err);
+
+/**
+ * stdio_needs_copy() - is descriptor 0, 1 or 2 one that must not be inherited
+ */
+bool stdio_needs_copy(int fd);
+
+/**
+ * stdio_copy_new() - replace the unsafe ones among 0..2
+ * @ret_fds: what the command shall have as 0..2; equal to 0..2 where nothing
+ *           was replaced, otherwise new descriptors (owned by the caller, who
+ *           closes them after the fork)
+ *
+ * The copying goes on in @loop until both ends are finished.
+ */
+int stdio_copy_new(struct stdio_copy **ret, struct loop *loop, int ret_fds[3],
+		   struct err *err);
+/** stdio_copy_drain() - pass on what the command wrote before it ended */
+void stdio_copy_drain(struct stdio_copy *c);
+void stdio_copy_free(struct stdio_copy *c);
+void stdio_copy_freep(struct stdio_copy **c);
+
+/**
+ * stdio_close_others() - in the child before exec: close every descriptor but
+ * 0..2 and @keep (made inheritable)
+ */
+int stdio_close_others(const int *keep, size_t n_keep, struct err *err);
+
+#endif /* EGRET_NETNS_STDIO_H */
