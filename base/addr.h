@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define ADDR_STR_LEN 46	    /* INET6_ADDRSTRLEN */
+#define ADDR_STR_LEN	 46 /* INET6_ADDRSTRLEN */
 #define ENDPOINT_STR_LEN 56 /* "[v6]:65535" */
 
 struct addr {

@@ -13,14 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DNSNAME_WIRE_MAX 255
-#define DNSNAME_LABEL_MAX 63
+#define DNSNAME_WIRE_MAX   255
+#define DNSNAME_LABEL_MAX  63
 #define DNSNAME_LABELS_MAX 127
 /* Presentation form: every octet may need four characters ("\000"). */
 #define DNSNAME_STR_LEN (4 * DNSNAME_WIRE_MAX + 1)
 
 struct dnsname {
-	uint8_t len; /* octets used in wire, with the root octet; 0 is no name */
+	uint8_t len; /* octets used in wire, with the root octet; 0 is no name
+		      */
 	uint8_t wire[DNSNAME_WIRE_MAX]; /* length-prefixed labels, folded */
 };
 

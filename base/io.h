@@ -49,7 +49,7 @@ int io_send_fds(int sock, const void *data, size_t len, const int *fds,
  * Return: bytes received, 0 at the end, or negative errno; -EMSGSIZE for a
  * truncated message (its descriptors are closed).
  */
-ssize_t io_recv_fds(int sock, void *data, size_t len, int fds[static IO_FDS_MAX],
-		    size_t *ret_n_fds);
+ssize_t io_recv_fds(int sock, void *data, size_t len,
+		    int fds[static IO_FDS_MAX], size_t *ret_n_fds);
 
 #endif /* EGRET_BASE_IO_H */

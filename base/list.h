@@ -41,7 +41,7 @@ static inline void list_del(struct list *node)
 	list_init(node);
 }
 
-#define list_for_each_safe(pos, tmp, head)                           \
+#define list_for_each_safe(pos, tmp, head)                               \
 	for ((pos) = (head)->next, (tmp) = (pos)->next; (pos) != (head); \
 	     (pos) = (tmp), (tmp) = (pos)->next)
 

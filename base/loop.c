@@ -37,13 +37,16 @@
 /* Events a turn; more wait for the next, so timers and hooks get their turn. */
 #define READY_MAX 256
 
+#define NS_PER_MS 1000000U
+
 struct loop {
 	int epoll_fd;
 	bool stopped;
 	int value; /* of loop_stop() */
 	struct timer_heap timers;
 	struct list hooks;
-	int n_ready; /* used entries of ready, 0 outside a turn */
+	struct list marker; /* stands behind the hook being called */
+	int n_ready;	    /* used entries of ready, 0 outside a turn */
 	struct epoll_event ready[READY_MAX];
 };
 
@@ -54,6 +57,7 @@ int loop_new(struct loop **ret, struct err *err)
 	if (!l)
 		return err_set(err, -ENOMEM, "no memory for the event loop");
 	list_init(&l->hooks);
+	list_init(&l->marker);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd < 0)
 		return err_set_errno(err, -errno, "cannot create an epoll");
@@ -137,16 +141,13 @@ bool loop_fd_is_watching(const struct loop_fd *w)
 int loop_set_timer(struct loop *l, struct loop_timer *t, uint64_t after_ms,
 		   loop_timer_fn *fn)
 {
-	uint64_t now = clock_now_ms();
+	/* Rounded up, because a timer must not fire early. */
+	uint64_t now = (clock_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
+	uint64_t due = now + after_ms;
 	int r;
 
-	/*
-	 * One millisecond more: now is rounded down, and a timer must not fire
-	 * early.
-	 */
-	r = timer_heap_set(&l->timers, t,
-			   after_ms < UINT64_MAX - now - 1 ? now + after_ms + 1
-							   : UINT64_MAX);
+	assert(t->heap_at == 0 || t->loop == l);
+	r = timer_heap_set(&l->timers, t, due < now ? UINT64_MAX : due);
 	if (r < 0)
 		return r;
 	t->loop = l;
@@ -212,54 +213,61 @@ static void call_ready(struct loop *l)
 	}
 	for (int i = 0; i < l->n_ready; i++) {
 		struct loop_fd *w = l->ready[i].data.ptr;
+		uint32_t events;
 
 		if (!w)
 			continue;
 		w->slot = 0;
-		w->fn(w, l->ready[i].events);
+		/* A callback before may have asked this one to wait. */
+		events = l->ready[i].events;
+		events &= w->events | EPOLLERR | EPOLLHUP;
+		if (events)
+			w->fn(w, events);
 	}
 	l->n_ready = 0;
 }
 
 /*
- * Timers that a timer sets for "now" wait for the next turn, or two of them
- * could keep descriptors from ever being looked at.
+ * Timers that are set meanwhile wait for the next turn, or two that set each
+ * other for "now" would keep descriptors from ever being looked at.
  */
 static void call_timers(struct loop *l)
 {
+	uint64_t before_seq = l->timers.next_seq;
 	uint64_t now = clock_now_ms();
 	struct loop_timer *t;
 
-	while ((t = timer_heap_first(&l->timers)) && t->due_ms <= now) {
+	while ((t = timer_heap_due(&l->timers, now, before_seq))) {
 		timer_heap_del(&l->timers, t);
 		t->fn(t);
 	}
 }
 
+static void list_insert_after(struct list *at, struct list *node)
+{
+	node->prev = at;
+	node->next = at->next;
+	at->next->prev = node;
+	at->next = node;
+}
+
 static void call_hooks(struct loop *l)
 {
-	struct list marker;
+	struct list *marker = &l->marker;
 
-	list_init(&marker);
-	/* The marker sits behind the hooks that were called already. */
-	marker.next = l->hooks.next;
-	marker.prev = &l->hooks;
-	l->hooks.next->prev = &marker;
-	l->hooks.next = &marker;
-	while (marker.next != &l->hooks) {
-		struct list *node = marker.next;
-		struct loop_hook *h;
+	list_del(marker);
+	list_insert_after(&l->hooks, marker);
+	while (marker->next != &l->hooks) {
+		struct list *node = marker->next;
+		struct loop_hook *h =
+			container_of(node, struct loop_hook, node);
 
-		/* Step over the node, then call: it may go away. */
-		list_del(&marker);
-		marker.prev = node;
-		marker.next = node->next;
-		node->next->prev = &marker;
-		node->next = &marker;
-		h = container_of(node, struct loop_hook, node);
+		/* Step over the hook, then call it: it may go away. */
+		list_del(marker);
+		list_insert_after(node, marker);
 		h->fn(h);
 	}
-	list_del(&marker);
+	list_del(marker);
 }
 
 int loop_run_once(struct loop *l, int timeout_ms)
@@ -279,7 +287,6 @@ int loop_run_once(struct loop *l, int timeout_ms)
 
 int loop_run(struct loop *l)
 {
-	l->stopped = false;
 	/* What was prepared before the first wait is committed by the hooks. */
 	call_hooks(l);
 	while (!l->stopped) {
@@ -288,6 +295,7 @@ int loop_run(struct loop *l)
 		if (r < 0)
 			return r;
 	}
+	l->stopped = false;
 	return l->value;
 }
 

@@ -30,7 +30,8 @@ struct loop_fd;
 struct loop_timer;
 struct loop_hook;
 
-/* @events: EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLRDHUP as they came */
+/* @events: EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLRDHUP as they came
+ */
 typedef void loop_fd_fn(struct loop_fd *w, uint32_t events);
 typedef void loop_timer_fn(struct loop_timer *t);
 typedef void loop_hook_fn(struct loop_hook *h);
@@ -60,6 +61,9 @@ struct loop_hook {
 };
 
 int loop_new(struct loop **ret, struct err *err);
+
+/** loop_free() - timers and hooks are disarmed; descriptors' watchers must be
+ * removed before. Not from a callback. */
 void loop_free(struct loop *l);
 void loop_freep(struct loop **l);
 

@@ -130,3 +130,16 @@ struct loop_timer *timer_heap_first(const struct timer_heap *h)
 {
 	return h->used ? h->slots[0].timer : NULL;
 }
+
+struct loop_timer *timer_heap_due(const struct timer_heap *h, uint64_t now_ms,
+				  uint64_t before_seq)
+{
+	/*
+	 * One set in the meantime is due at @now_ms or later, so it hides no
+	 * older one that is due: equal times are in the order of setting.
+	 */
+	if (h->used == 0 || h->slots[0].due_ms > now_ms ||
+	    h->slots[0].seq >= before_seq)
+		return NULL;
+	return h->slots[0].timer;
+}

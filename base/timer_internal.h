@@ -36,4 +36,9 @@ void timer_heap_del(struct timer_heap *h, struct loop_timer *t);
 /** timer_heap_first() - the earliest, or NULL */
 struct loop_timer *timer_heap_first(const struct timer_heap *h);
 
+/** timer_heap_due() - the earliest if due by @now_ms and set before @before_seq
+ */
+struct loop_timer *timer_heap_due(const struct timer_heap *h, uint64_t now_ms,
+				  uint64_t before_seq);
+
 #endif /* EGRET_BASE_TIMER_INTERNAL_H */
