@@ -6,7 +6,12 @@
  * questions without allocating. Resolver, relay, nft and `egret check` ask the
  * same functions, so they can't disagree. No I/O, no clock, no logging.
  *
- * Deny wins over allow; among allowing entries ports are joined.
+ * Deny wins over allow; among allowing entries ports are joined. An entry
+ * without a port allows TCP 443 and 80, for names, addresses and networks alike;
+ * a `!` entry without a port denies every port of every protocol. `:*` leaves
+ * out the mail ports in an entry that allows, not in one that denies.
+ *
+ * A `!` network of IPv4 is denied in its NAT64 and 6to4 forms too.
  */
 #ifndef EGRET_POLICY_POLICY_H
 #define EGRET_POLICY_POLICY_H
@@ -52,11 +57,14 @@ enum policy_reason {
    it. Where a `!` cuts into it, plain ranges are given instead. */
 #define POLICY_F_NOMAIL (1U << 3)
 
-/* One opened range of ports; for POLICY_ICMP both ports are 0. */
+/*
+ * One opened range of ports; for POLICY_ICMP both ports are 0. Where several
+ * entries open the same range, the flags are joined and one entry is named.
+ */
 struct policy_port {
 	enum policy_proto proto;
 	uint16_t lo, hi; /* inclusive, host order */
-	uint32_t flags;	 /* POLICY_F_* of the entry it comes from */
+	uint32_t flags;	 /* POLICY_F_* of the entries it comes from */
 	uint32_t entry;	 /* index for policy_entry() */
 };
 
@@ -109,7 +117,8 @@ const struct policy_error *policy_builder_errors(const struct policy_builder *b,
 						 size_t *ret_n);
 
 /**
- * policy_error_format() - "FILE:LINE:COLUMN: message", control bytes escaped
+ * policy_error_format() - "FILE:LINE:COLUMN: message", control bytes escaped;
+ * "--allow: message" for the command line. Returns @dst
  */
 char *policy_error_format(const struct policy_error *e, char *dst, size_t size);
 
@@ -142,8 +151,8 @@ struct policy_verdict policy_judge_name_port(const struct policy *p,
 /**
  * policy_judge_addr() - what address and network entries say of it
  *
- * Learned names are not considered: POLICY_NOT_LISTED means that only a lease
- * may open it. POLICY_DENIED and POLICY_PRIVATE are final (PRIVATE only unless
+ * Learned names are not considered: POLICY_NOT_LISTED and POLICY_PORT mean that
+ * only a lease may open it. POLICY_DENIED and POLICY_PRIVATE are final (PRIVATE only unless
  * the lease's entry carries POLICY_F_PRIVATE).
  */
 struct policy_verdict policy_judge_addr(const struct policy *p,
@@ -153,7 +162,8 @@ struct policy_verdict policy_judge_addr(const struct policy *p,
 /**
  * policy_name_ports() - every range that is open for @n, joined over its
  * entries, less what a `!` entry takes away; `:*` has the mail ports left out
- * @ret: room for POLICY_PORTS_MAX; ranges of one protocol don't overlap
+ * @ret: room for POLICY_PORTS_MAX; sorted, ranges of one protocol don't overlap;
+ *       what is beyond POLICY_PORTS_MAX stays closed
  *
  * Return: number of ranges (0 when the name isn't allowed).
  */
@@ -163,14 +173,34 @@ size_t policy_name_ports(const struct policy *p, const struct dnsname *n,
 /**
  * policy_learned_addr() - may @a, learned as an address of @n, be opened
  *
- * Considers `!` networks, special-purpose ranges, and `private`.
+ * Considers `!` networks, special-purpose ranges, and `private`. A special
+ * address is allowed with POLICY_F_PRIVATE in the flags when an entry of the
+ * name gives leave, and without it when only an address entry covers it: the
+ * answer may carry it then, but the name opens no port of it.
+ *
  * Return: POLICY_ALLOWED, POLICY_DENIED or POLICY_PRIVATE.
  */
 struct policy_verdict policy_learned_addr(const struct policy *p,
 					  const struct dnsname *n,
 					  const struct addr *a);
 
-/* One address or network entry, for the kernel's interval sets. */
+/**
+ * policy_learned_ports() - the ranges that @n opens at its address @a
+ *
+ * As policy_name_ports(), less what `!` networks take away; of a special
+ * address only the ranges whose entry says `private`.
+ */
+size_t policy_learned_ports(const struct policy *p, const struct dnsname *n,
+			    const struct addr *a,
+			    struct policy_port ret[static POLICY_PORTS_MAX]);
+
+/*
+ * One address or network entry, for the kernel's interval sets. It opens the
+ * special-purpose addresses inside it only if port.flags has POLICY_F_PRIVATE:
+ * the entry says so, or lies inside one special-purpose range (10.1.0.0/16 is
+ * leave for its addresses, 0.0.0.0/0 and `*` are not). A `!` entry without a
+ * port gives three: all of TCP, all of UDP, ICMP.
+ */
 struct policy_net {
 	struct prefix prefix;
 	struct policy_port port;
