@@ -42,9 +42,13 @@ enum fw_set {
 	FW_SET_RANGE,	/* learned public: addr . proto . lo-hi (intervals) */
 	FW_SET_PRIVATE, /* learned special-purpose (`private`), as intervals of
 			   proto and port: addr . proto . lo-hi */
-	FW_SET_LISTED,	/* listed networks: prefix . proto . lo-hi */
+	FW_SET_LISTED,	/* listed networks with leave for special-purpose
+			   addresses, judged before CLOSED:
+			   prefix . proto . lo-hi (intervals) */
 	FW_SET_DENY,	/* `!` networks: prefix . proto . lo-hi */
 	FW_SET_CLOSED,	/* special-purpose and the host's own: prefix */
+	FW_SET_PUBLIC,	/* other listed networks and `*`, judged after CLOSED:
+			   prefix . proto . lo-hi (intervals) */
 	FW_SET_MAX,
 };
 

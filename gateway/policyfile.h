@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policyfile.h - where a sandbox's policy comes from, and when it changes
+ *
+ * A policy joins the files and the entries of the command line. A file with any
+ * error yields no policy at all: at the start nothing is started, and later the
+ * old policy stays in force.
+ */
+#ifndef EGRET_GATEWAY_POLICYFILE_H
+#define EGRET_GATEWAY_POLICYFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct loop;
+struct policy;
+struct policyfile_watch;
+
+#define POLICYFILE_FILES_MAX 4
+
+struct policyfile_sources {
+	struct {
+		char *path;   /* absolute; owned */
+		bool must_exist; /* a missing file is an error at the start */
+	} files[POLICYFILE_FILES_MAX];
+	size_t n_files;
+	const char *const *allow; /* --allow; borrowed from argv */
+	size_t n_allow;
+	const char *const *deny; /* --deny */
+	size_t n_deny;
+};
+
+/**
+ * policyfile_load() - read all sources and build the policy
+ * @on_error: gets each error as a line "FILE:LINE:COLUMN: ..."
+ *
+ * Return: 0; -EINVAL when there were errors (all were given to @on_error).
+ */
+typedef void policyfile_error_fn(void *ctx, const char *line);
+int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
+		    policyfile_error_fn *on_error, void *ctx);
+
+/**
+ * policyfile_watch_new() - call @changed when a file may have been edited
+ *
+ * Every way of editing counts: writing in place, renaming over it, swapping a
+ * symbolic link, deleting and creating. Writes are waited out for a moment, so
+ * that a file isn't read half-written.
+ */
+typedef void policyfile_changed_fn(void *ctx);
+int policyfile_watch_new(struct policyfile_watch **ret, struct loop *loop,
+			 const struct policyfile_sources *s,
+			 policyfile_changed_fn *changed, void *ctx,
+			 struct err *err);
+void policyfile_watch_free(struct policyfile_watch *w);
+void policyfile_watch_freep(struct policyfile_watch **w);
+
+#endif /* EGRET_GATEWAY_POLICYFILE_H */
