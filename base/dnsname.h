@@ -20,8 +20,7 @@
 #define DNSNAME_STR_LEN (4 * DNSNAME_WIRE_MAX + 1)
 
 struct dnsname {
-	uint8_t len; /* octets used in wire, with the root octet; 0 is no name
-		      */
+	uint8_t len; /* octets used, with the root octet; 0 is no name */
 	uint8_t wire[DNSNAME_WIRE_MAX]; /* length-prefixed labels, folded */
 };
 
