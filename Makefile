@@ -6,7 +6,8 @@
 # make CC=clang        the other compiler
 # make SANITIZE=1      address and undefined behaviour, in build/san
 # make WERROR=1 V=1    warnings are errors; commands are printed
-# make -k LIB_DIRS="base policy" check-unit     only a part of the tree
+# make check-unit T="addr loop"                 only these unit tests
+# make LIB_DIRS="policy base" check-unit T=...  only a part of the tree
 
 VERSION := 0.1.0
 
@@ -77,8 +78,9 @@ prog = $(patsubst tests/$(1)/%.c,$(BUILD)/$(2)/%,$(3))
 
 LIB_SRC := $(foreach d,$(LIB_DIRS),$(sort $(wildcard $(d)/*.c)))
 CMD_SRC := $(sort $(wildcard cmd/*.c))
-UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
-UNIT_SHARED := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c)))
+T ?= *
+UNIT_SRC := $(sort $(wildcard $(T:%=tests/unit/test_%.c)))
+UNIT_SHARED := $(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 KERNEL_SRC := $(sort $(wildcard tests/integration/kernel/*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
