@@ -58,7 +58,8 @@ struct relay_ops {
 
 struct relay_config {
 	int listen4_fd, listen6_fd; /* TPROXY listeners in the gateway netns;
-				       owned by the relay from relay_new() on */
+				       owned by the relay once relay_new()
+				       has succeeded; -1: none */
 	int inject_fd[4]; /* packet sockets by enum fw_mark (1..3), bound to the
 			     sending end of the inner pair; owned likewise */
 	uint8_t inject_src_mac[6], inject_dst_mac[6];
@@ -69,6 +70,11 @@ struct relay_stats {
 	struct pool_stats flows, pending;
 	uint32_t pipes_in_use, pipes_idle;
 	uint64_t syns, injected, refused_limit, lost;
+	uint64_t malformed;	/* logged packets that are no proper SYN */
+	uint64_t timed_out;	/* destinations that never answered */
+	uint64_t unmatched;	/* accepted without an upstream, reset */
+	uint64_t accept_pauses; /* no descriptors or memory for a second */
+	uint64_t inject_errors; /* frames that couldn't be sent */
 };
 
 int relay_new(struct relay **ret, struct loop *loop,
