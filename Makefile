@@ -64,7 +64,7 @@ MODE := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 endif
 
 CFLAGS ?= -O2 -g
-BASE_CFLAGS := -std=gnu17 $(WARNINGS) -I. $(DEFINES) $(PKG_CFLAGS) -MMD -MP \
+BASE_CFLAGS := -std=gnu17 $(WARNINGS) -I. $(DEFINES) $(PKG_CFLAGS) \
 	       $(if $(WERROR),-Werror)
 ALL_CFLAGS := $(CFLAGS) $(BASE_CFLAGS) $(WARNINGS_TRIED) $(HARDENING) $(MODE)
 ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed \
@@ -97,7 +97,7 @@ BENCH := $(call prog,bench,bench,$(BENCH_SRC))
 REPLAY := $(if $(REPLAY_SRC),$(BUILD)/tests/replay/runner)
 
 .PHONY: all check check-unit check-fuzz-corpus check-replay tests fuzz bench \
-	kernel lint format format-check install uninstall clean FORCE
+	kernel lint print-cflags format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -118,7 +118,7 @@ $(BUILD)/flags: FORCE
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB): $(call obj,$(LIB_SRC)) $(BUILD)/flags
 	$(call say,AR,$@)
@@ -154,7 +154,8 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIB)
 $(BUILD)/fuzz/obj/%.o: %.c
 	$(call say,FUZZCC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP \
+		-c -o $@ $<
 
 $(BUILD)/fuzz/libegret.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC))
 	$(call say,AR,$@)
@@ -175,6 +176,10 @@ check-fuzz-corpus: $(CORPUS)
 
 check-replay: $(REPLAY)
 	$(Q)$(if $(REPLAY),$(REPLAY) $(sort $(wildcard tests/replay/*.rpl)),:)
+
+# For tools that parse the code themselves.
+print-cflags:
+	@printf '%s\n' '$(subst ','\'',$(BASE_CFLAGS))'
 
 lint:
 	$(Q)scripts/lint

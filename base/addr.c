@@ -101,7 +101,7 @@ static void format_v6(const uint8_t b[static 16], char dst[static ADDR_STR_LEN])
 			       b[13], b[14], b[15]);
 		return;
 	}
-	for (int i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8; i++)
 		g[i] = (uint16_t)(b[2 * i] << 8 | b[2 * i + 1]);
 	find_zero_run(g, &at, &len);
 	for (int i = 0; i < 8; i++) {
