@@ -37,7 +37,7 @@
 /* A batch is cut at half of what is granted. */
 #define NFNL_SNDBUF (4 << 20)
 #define NFNL_RCVBUF (4 << 20)
-#define SOCK_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
+#define SOCK_FLAGS  (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 struct gwsock_option {
 	int level, name;

@@ -6,13 +6,16 @@
  * the loop, the other asks for dumps and is read at once (the kernel makes a
  * dump while it is read, so reading never waits). Subscribing comes before the
  * first dump, and applying a change twice does no harm, so nothing is missed in
- * between. When notifications were lost, everything is dumped again; when a
- * dump fails or was disturbed, a timer tries again and the old table stays.
+ * between. When notifications were lost, those still queued are thrown away
+ * (older than the dump, they would bring back what is gone), and everything is
+ * dumped again; when a dump fails or was disturbed, a timer tries again and the
+ * old table stays.
  *
  * The table holds (address, prefix length, link), because one address may stand
- * on several links and with several lengths; the sorted list of distinct addresses is made from it. It is
- * bounded. SECURITY: beyond the bound, hostaddr_is_own() says yes to
- * everything: an address of the host that didn't fit must not become reachable.
+ * on several links and with several lengths; the sorted list of distinct
+ * addresses is made from it. It is bounded. SECURITY: beyond the bound,
+ * hostaddr_is_own() says yes to everything: an address of the host that didn't
+ * fit must not become reachable.
  *
  * IPv6 routes are only counted as "some" or "none": a new one that fits makes
  * it true, and the loss of one asks again, at most once in ROUTES_AGAIN_MS, for
@@ -33,15 +36,15 @@
 #include "base/err.h"
 #include "base/loop.h"
 
-#define HOSTADDR_MAX 16384
-#define HOSTADDR_FIRST 16
+#define HOSTADDR_MAX	16384
+#define HOSTADDR_FIRST	16
 #define ROUTES_AGAIN_MS 1000
-#define DUMP_TRIES 3
+#define DUMP_TRIES	3
 /* Datagrams read in one callback; the rest waits for the next turn. */
 #define READ_BATCH 64
 /* The loopback device has this index in every network namespace. */
 #define LOOPBACK_IFINDEX 1
-#define DUMP_DONE 1
+#define DUMP_DONE	 1
 
 struct entry {
 	struct addr addr;
@@ -164,8 +167,7 @@ static bool parse_address(const struct nlmsghdr *nlh, struct entry *ret)
 	const void *data;
 	size_t len, want;
 
-	if (!ifa ||
-	    (ifa->ifa_family != AF_INET && ifa->ifa_family != AF_INET6))
+	if (!ifa || (ifa->ifa_family != AF_INET && ifa->ifa_family != AF_INET6))
 		return false;
 	rtsock_attrs(nlh, sizeof(*ifa), attrs, IFA_LOCAL);
 	a = attrs[IFA_LOCAL] ? attrs[IFA_LOCAL] : attrs[IFA_ADDRESS];
@@ -380,6 +382,22 @@ static int on_change(void *ctx, const struct nlmsghdr *nlh)
 	return r < 0 ? r : 0;
 }
 
+static int ignore(void *ctx, const struct nlmsghdr *nlh)
+{
+	(void)ctx;
+	(void)nlh;
+	return 0;
+}
+
+/* The queue is as long as the receive buffer: far shorter than this bound. */
+static void drain(struct hostaddr *h)
+{
+	int r = 0;
+
+	for (int i = 0; i < HOSTADDR_MAX && (r == 0 || r == -ENOBUFS); i++)
+		r = rtsock_read(h->watch_fd, ignore, NULL);
+}
+
 static void on_readable(struct loop_fd *w, uint32_t events)
 {
 	struct hostaddr *h = container_of(w, struct hostaddr, watch);
@@ -388,10 +406,12 @@ static void on_readable(struct loop_fd *w, uint32_t events)
 	(void)events; /* an error shows itself when the socket is read */
 	for (int i = 0; r == 0 && i < READ_BATCH; i++)
 		r = rtsock_read(h->watch_fd, on_change, h);
-	if (r == 0 || r == -EAGAIN)
+	if (r == 0 || r == -EAGAIN) {
 		r = h->dirty ? make_list(h) : 0;
-	else
+	} else {
+		drain(h);
 		r = dump_all(h);
+	}
 	if (r < 0)
 		dump_later(h);
 	tell(h);

@@ -22,8 +22,8 @@
 
 /* Lines the kernel takes (UID_GID_MAP_MAX_EXTENTS), and their longest form. */
 #define IDMAP_LINES_MAX 340
-#define IDMAP_LINE_LEN 40
-#define IDMAP_PATH_LEN 48
+#define IDMAP_LINE_LEN	40
+#define IDMAP_PATH_LEN	48
 
 struct idmap_text {
 	size_t len;

@@ -21,8 +21,8 @@ int link_create_inject_pair(struct err *err);
 
 /**
  * link_setup_gateway() - lo and gw0 up, addresses (no DAD), static neighbours
- * of the sandbox, and `local default dev lo` for IPv4 and IPv6, so that a packet
- * to any address is delivered to this namespace's sockets
+ * of the sandbox, and `local default dev lo` for IPv4 and IPv6, so that a
+ * packet to any address is delivered to this namespace's sockets
  */
 int link_setup_gateway(struct err *err);
 
@@ -31,6 +31,17 @@ int link_setup_gateway(struct err *err);
  * routes by the gateway
  */
 int link_setup_sandbox(struct err *err);
+
+/**
+ * link_wait_running() - until a link that is up can send
+ *
+ * Of two ends, the one that came up first sends nothing until the kernel has
+ * noticed, by a work item, that the other one is up too: its first packets
+ * would be lost. So call it for gw0 after link_setup_sandbox().
+ *
+ * Return: 0, -ETIMEDOUT after 2 s, or negative errno.
+ */
+int link_wait_running(const char *ifname, struct err *err);
 
 /**
  * link_open_watch() - NETLINK_ROUTE socket subscribed to link changes of this

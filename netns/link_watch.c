@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * link_watch.c - has the pair to the sandbox been deleted
+ * link_watch.c - is the pair to the sandbox running, has it been deleted
  *
  * Root inside may delete eth0, and gw0 goes with it. The loop's thread isn't in
  * the gateway netns, but the socket is, for ever. When notifications were lost
@@ -13,6 +13,9 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -26,7 +29,8 @@
 /* Datagrams read in one call; the rest waits for the next turn of the loop. */
 #define WATCH_BATCH 64
 /* Attempts to learn whether the link is there after a loss. */
-#define WATCH_RETRIES 3
+#define WATCH_RETRIES	3
+#define RUNNING_WAIT_MS 2000
 
 enum watch_verdict {
 	WATCH_OTHER = 0, /* a message that tells nothing; goes on reading */
@@ -50,20 +54,26 @@ int link_open_watch(struct err *err)
 	return fd_steal(&fd);
 }
 
-static int is_gw(const struct nlmsghdr *nlh)
+static const struct ifinfomsg *link_of(const struct nlmsghdr *nlh)
+{
+	const struct ifinfomsg *ifi = rtsock_body(nlh, sizeof(*ifi));
+
+	/* A bridge's port leaving it is told by the same type. */
+	return ifi && ifi->ifi_family == AF_UNSPEC ? ifi : NULL;
+}
+
+static bool is_gw(const struct nlmsghdr *nlh)
 {
 	static const char name[] = LAYOUT_GW_IFNAME;
-	const struct ifinfomsg *ifi = rtsock_body(nlh, sizeof(*ifi));
 	const struct nlattr *attrs[IFLA_IFNAME + 1];
 	const void *data;
 	size_t len;
 
-	/* A bridge's port leaving it is told by the same type. */
-	if (!ifi || ifi->ifi_family != AF_UNSPEC)
-		return 0;
-	rtsock_attrs(nlh, sizeof(*ifi), attrs, IFLA_IFNAME);
+	if (!link_of(nlh))
+		return false;
+	rtsock_attrs(nlh, sizeof(struct ifinfomsg), attrs, IFLA_IFNAME);
 	if (!attrs[IFLA_IFNAME])
-		return 0;
+		return false;
 	data = rtsock_attr_data(attrs[IFLA_IFNAME], &len);
 	return len == sizeof(name) && memcmp(data, name, len) == 0;
 }
@@ -87,22 +97,25 @@ static int on_answer(void *ctx, const struct nlmsghdr *nlh)
 	return WATCH_DELETED; /* an error: no such device */
 }
 
-static int request_link(int fd, uint32_t seq)
+static int request_link(int fd, uint32_t seq, const char *ifname)
 {
 	struct {
 		struct nlmsghdr nlh;
 		struct ifinfomsg ifi;
 		struct nlattr name;
-		char text[NLA_ALIGN(sizeof(LAYOUT_GW_IFNAME))];
+		char text[NLA_ALIGN(IF_NAMESIZE)];
 	} req = {
 		.nlh.nlmsg_type = RTM_GETLINK,
 		.nlh.nlmsg_seq = seq,
 		.nlh.nlmsg_len = sizeof(req),
 		.name.nla_type = IFLA_IFNAME,
-		.name.nla_len = NLA_HDRLEN + sizeof(LAYOUT_GW_IFNAME),
-		.text = LAYOUT_GW_IFNAME,
+		.name.nla_len = sizeof(req.name) + sizeof(req.text),
 	};
+	size_t len = strlen(ifname);
 
+	if (len >= IF_NAMESIZE)
+		return -ENODEV;
+	memcpy(req.text, ifname, len);
 	return rtsock_request(fd, &req.nlh, 0);
 }
 
@@ -110,7 +123,7 @@ static int request_link(int fd, uint32_t seq)
 static int ask(int fd)
 {
 	for (uint32_t seq = 1; seq <= WATCH_RETRIES; seq++) {
-		int r = request_link(fd, seq);
+		int r = request_link(fd, seq, LAYOUT_GW_IFNAME);
 
 		if (r < 0)
 			continue;
@@ -138,5 +151,54 @@ int link_watch_read(int fd)
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+struct running {
+	uint32_t seq;	 /* of the request by name */
+	int32_t ifindex; /* known from its answer on */
+};
+
+static int on_running(void *ctx, const struct nlmsghdr *nlh)
+{
+	struct running *w = ctx;
+	const struct ifinfomsg *ifi;
+
+	if (nlh->nlmsg_type == NLMSG_ERROR && nlh->nlmsg_seq == w->seq)
+		return rtsock_error(nlh);
+	ifi = link_of(nlh);
+	if (!ifi || nlh->nlmsg_type != RTM_NEWLINK)
+		return 0;
+	if (nlh->nlmsg_seq == w->seq)
+		w->ifindex = ifi->ifi_index;
+	return ifi->ifi_index == w->ifindex && (ifi->ifi_flags & IFF_RUNNING);
+}
+
+int link_wait_running(const char *ifname, struct err *err)
+{
+	struct running w = { .seq = 1 };
+	_cleanup_(fd_closep) int fd = -1;
+	struct pollfd p = { .events = POLLIN };
+	int r;
+
+	fd = link_open_watch(err);
+	if (fd < 0)
+		return fd;
+	p.fd = fd;
+	r = request_link(fd, w.seq, ifname);
+	while (r == 0) {
+		/* Each message may restart the clock; there are few here. */
+		r = poll(&p, 1, RUNNING_WAIT_MS);
+		if (r == 0)
+			r = -ETIMEDOUT;
+		else if (r < 0)
+			r = errno == EINTR ? 0 : -errno;
+		else
+			r = rtsock_read(fd, on_running, &w);
+		if (r == -EAGAIN)
+			r = 0;
+	}
+	if (r < 0)
+		return err_set_errno(err, r, "the link %s doesn't run", ifname);
 	return 0;
 }

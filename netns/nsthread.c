@@ -57,10 +57,11 @@ static int explain_new(struct err *err, int code)
 
 	switch (-code) {
 	case EPERM:
-		return err_set(err, code,
-			       "%s: the kernel doesn't permit this user to make "
-			       "one (see `egret doctor`)",
-			       what);
+		return err_set(
+			err, code,
+			"%s: the kernel doesn't permit this user to make "
+			"one (see `egret doctor`)",
+			what);
 	case ENOSPC:
 		return err_set(err, code,
 			       "%s: the limit user.max_net_namespaces is "
@@ -68,7 +69,8 @@ static int explain_new(struct err *err, int code)
 			       what);
 	case EINVAL:
 		return err_set(err, code,
-			       "%s: this kernel has none (CONFIG_NET_NS)", what);
+			       "%s: this kernel has none (CONFIG_NET_NS)",
+			       what);
 	default:
 		return err_set_errno(err, code, "%s", what);
 	}

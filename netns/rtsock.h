@@ -36,7 +36,8 @@ typedef int rtsock_fn(void *ctx, const struct nlmsghdr *nlh);
  */
 int rtsock_read(int fd, rtsock_fn *fn, void *ctx);
 
-/** rtsock_body() - fixed header of @size bytes; NULL when the message has less */
+/** rtsock_body() - fixed header of @size bytes; NULL when the message has less
+ */
 const void *rtsock_body(const struct nlmsghdr *nlh, size_t size);
 
 /**

@@ -37,24 +37,23 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-#define SYSCTL_PATH_LEN 96
+#define SYSCTL_PATH_LEN	 96
 #define SYSCTL_VALUE_LEN 32
 /* Five links are ours; a kernel may add tunnels' fallback devices. */
 #define SYSCTL_LINKS_MAX 32
-#define SYSCTL_ROOT "/proc/sys/net"
+#define SYSCTL_ROOT	 "/proc/sys/net"
 
 /* Of one link; "all" and "default" count as links. In the order of writing. */
 static const char *const conf4[] = {
-	"forwarding",	    "rp_filter",	"accept_redirects",
-	"secure_redirects", "send_redirects",	"accept_source_route",
-	"route_localnet",   "accept_local",	"src_valid_mark",
+	"forwarding",	    "rp_filter",       "accept_redirects",
+	"secure_redirects", "send_redirects",  "accept_source_route",
+	"route_localnet",   "accept_local",    "src_valid_mark",
 	"proxy_arp",	    "proxy_arp_pvlan",
 };
 
 static const char *const conf6[] = {
-	"disable_ipv6",	       "forwarding", "accept_redirects",
-	"accept_source_route", "accept_ra",  "accept_dad",
-	"proxy_ndp",
+	"disable_ipv6", "forwarding", "accept_redirects", "accept_source_route",
+	"accept_ra",	"accept_dad", "proxy_ndp",
 };
 
 struct sysctl_entry {
@@ -62,9 +61,8 @@ struct sysctl_entry {
 	const char *value; /* as it reads, without the newline */
 };
 
-#define SYSCTL_ENTRIES_MAX                                        \
-	(8 + (SYSCTL_LINKS_MAX + 2) *                             \
-		     (ARRAY_SIZE(conf4) + ARRAY_SIZE(conf6)))
+#define SYSCTL_ENTRIES_MAX \
+	(8 + (SYSCTL_LINKS_MAX + 2) * (ARRAY_SIZE(conf4) + ARRAY_SIZE(conf6)))
 
 struct sysctl_plan {
 	size_t n;
@@ -73,9 +71,9 @@ struct sysctl_plan {
 
 /* How far sysctl_apply() came; travels through a pipe. */
 struct sysctl_result {
-	int code;     /* 0 or negative errno */
-	uint32_t at;  /* the entry that failed */
-	bool mounted; /* the child had its /proc */
+	int code;		     /* 0 or negative errno */
+	uint32_t at;		     /* the entry that failed */
+	bool mounted;		     /* the child had its /proc */
 	char seen[SYSCTL_VALUE_LEN]; /* -EILSEQ: read back instead */
 };
 
@@ -300,7 +298,8 @@ int sysctl_setup_gateway(struct err *err)
 
 	plan = malloc(sizeof(*plan));
 	if (!plan)
-		return err_set_errno(err, -ENOMEM, "cannot set kernel settings");
+		return err_set_errno(err, -ENOMEM,
+				     "cannot set kernel settings");
 	r = make_plan(plan);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot list kernel settings");

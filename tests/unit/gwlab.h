@@ -47,6 +47,11 @@ static inline int gwlab_setup_sb(void *arg, struct err *err)
 	return link_setup_sandbox(err);
 }
 
+static inline int gwlab_wait(void *arg, struct err *err)
+{
+	return link_wait_running(arg, err);
+}
+
 static inline void gwlab_call(struct nsthread *t, nsthread_fn *fn, void *arg)
 {
 	struct err err = { .code = 0 };
@@ -70,6 +75,7 @@ static inline bool gwlab_start(struct gwlab *lab)
 	gwlab_call(lab->gw, gwlab_inject_pair, lab);
 	gwlab_call(lab->gw, gwlab_setup_gw, NULL);
 	gwlab_call(lab->sb, gwlab_setup_sb, NULL);
+	gwlab_call(lab->gw, gwlab_wait, (char[]){ LAYOUT_GW_IFNAME });
 	return true;
 }
 
@@ -85,8 +91,8 @@ static inline int gwlab_sh(void *arg, struct err *err)
 	int r = userns_sh("%s", (const char *)arg);
 
 	return r ? err_set(err, -EIO, "exit status %d: %s", r,
-			   (const char *)arg) :
-		   0;
+			   (const char *)arg)
+		 : 0;
 }
 
 struct gwlab_socket {

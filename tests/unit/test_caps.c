@@ -9,7 +9,7 @@
 #include "tests/unit/userns.h"
 
 #define NET_ADMIN_ONLY "0000000000001000"
-#define NONE "0000000000000000"
+#define NONE	       "0000000000000000"
 
 /* One value of a /proc/.../status text. */
 static void field(const char *text, const char *key, char ret[static 32])

@@ -28,10 +28,9 @@ static int check_link(void *arg, struct err *err)
 		return err_set(err, -EIO, "wrong MAC of %s", want->ifname);
 	if (ioctl(fd, SIOCGIFMTU, &ifr) < 0 || ifr.ifr_mtu != LAYOUT_MTU)
 		return err_set(err, -EIO, "wrong MTU of %s", want->ifname);
-	if (ioctl(fd, SIOCGIFFLAGS, &ifr) < 0 || !(ifr.ifr_flags & IFF_UP) ||
-	    !(ifr.ifr_flags & IFF_RUNNING))
+	if (ioctl(fd, SIOCGIFFLAGS, &ifr) < 0 || !(ifr.ifr_flags & IFF_UP))
 		return err_set(err, -EIO, "%s is down", want->ifname);
-	return 0;
+	return link_wait_running(want->ifname, err);
 }
 
 START_TEST(links_have_our_shape)
@@ -105,10 +104,14 @@ static void connect_to(const struct gwlab *lab, const char *dst)
 	_cleanup_(fd_closep) int server = -1;
 	char text[INET6_ADDRSTRLEN];
 	socklen_t got_len = sizeof(got);
+	const int on = 1;
 
 	listener = gwlab_open(lab->gw, to.ss_family, SOCK_STREAM);
-	(void)gwlab_addr(&any, to.ss_family == AF_INET ? "0.0.0.0" : "::",
-			 4711);
+	(void)gwlab_addr(&any,
+			 to.ss_family == AF_INET ? "0.0.0.0" : "::", 4711);
+	ck_assert_int_eq(
+		setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)),
+		0);
 	ck_assert_int_eq(bind(listener, (struct sockaddr *)&any, len), 0);
 	ck_assert_int_eq(listen(listener, 5), 0);
 	client = gwlab_open(lab->sb, to.ss_family, SOCK_STREAM);
@@ -117,11 +120,11 @@ static void connect_to(const struct gwlab *lab, const char *dst)
 	server = accept(listener, (struct sockaddr *)&got, &got_len);
 	ck_assert_int_ge(server, 0);
 	gwlab_text(&got, text);
-	ck_assert_str_eq(text, to.ss_family == AF_INET ? LAYOUT_SB_ADDR4 :
-							 LAYOUT_SB_ADDR6);
+	ck_assert_str_eq(text, to.ss_family == AF_INET ? LAYOUT_SB_ADDR4
+						       : LAYOUT_SB_ADDR6);
 	got_len = sizeof(got);
-	ck_assert_int_eq(
-		getsockname(server, (struct sockaddr *)&got, &got_len), 0);
+	ck_assert_int_eq(getsockname(server, (struct sockaddr *)&got, &got_len),
+			 0);
 	gwlab_text(&got, text);
 	ck_assert_str_eq(text, dst);
 }
@@ -161,6 +164,8 @@ START_TEST(missing_link_is_explained)
 {
 	struct err err = { .code = 0 };
 
+	ck_assert_int_eq(link_wait_running("none0", &err), -ENODEV);
+	ck_assert_ptr_nonnull(strstr(err.msg, "none0"));
 	if (!userns_enter(CLONE_NEWNET, true))
 		return;
 	ck_assert_int_eq(link_setup_gateway(&err), -ENODEV);
@@ -205,9 +210,9 @@ START_TEST(lost_notifications_are_looked_up)
 	if (!gwlab_start(&lab))
 		return;
 	gwlab_call(lab.gw, open_watch, &fd);
-	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small,
-				    sizeof(small)),
-			 0);
+	ck_assert_int_eq(
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)),
+		0);
 	gwlab_call(lab.gw, gwlab_sh,
 		   (char[]){ "for i in 1 2 3 4 5 6 7 8; do "
 			     "ip link set gw0 alias x$i; done" });

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "netns/caps.h"
 #include "netns/idmap.h"
 
 /* An unprivileged id for tests that must not be uid 0 inside. */
@@ -79,6 +80,8 @@ static inline int userns_sh(const char *fmt, ...)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
+		/* A uid other than 0 would lose its capabilities. */
+		(void)caps_keep_all_on_exec(NULL);
 		(void)setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
 		(void)execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
 		_exit(127);
