@@ -183,7 +183,7 @@ class Expected:
         self.nets = []           # (network, proto, port or None)
         self.anything = False
 
-    def add_name(self, name, proto, ports, zone):
+    def add_name(self, name, proto, ports, zone, wanted=None):
         if name.startswith("*."):
             self.below.add(name[2:])
             names = [n for n in zone.zone if n.endswith(name[1:])]
@@ -191,7 +191,7 @@ class Expected:
             self.exact.add(name)
             names = [name]
         for n in names:
-            for a in zone.addresses(n):
+            for a in filter(wanted, zone.addresses(n)):
                 self.add_flow(a, proto, ports)
 
     def add_flow(self, addr, proto, ports):

@@ -227,6 +227,13 @@ def nspid(pid):
     return []
 
 
+def is_public(addr):
+    a = ipaddress.ip_address(addr)
+    nets = ("11.0.0.0/8",) if a.version == 4 else ("2a0e:b107::/32",)
+    return str(a) not in ("11.0.1.2", "2a0e:b107:1::2") and any(
+        a in ipaddress.ip_network(n) for n in nets)
+
+
 def default_ports(spec):
     if not spec:
         return (443, 80)
@@ -457,12 +464,13 @@ class Lab:
     def expected(self, allow=(), flows=()):
         x = capture.Expected({DNS4})
         for entry in allow:
-            self._expect_entry(x, entry.split()[0] if entry.split() else "")
+            words = entry.split() or [""]
+            self._expect_entry(x, words[0], "private" in words)
         for addr, proto, port in flows:
             x.add_flow(addr, proto, (port,))
         return x
 
-    def _expect_entry(self, x, e):
+    def _expect_entry(self, x, e, private):
         if not e or e[0] in "!@#":
             return
         if e == "*":
@@ -478,7 +486,8 @@ class Lab:
         try:
             x.add_net(ipaddress.ip_network(host, strict=False), proto, ports)
         except ValueError:
-            x.add_name(host.lower().rstrip("."), proto, ports, self.dns)
+            x.add_name(host.lower().rstrip("."), proto, ports, self.dns,
+                       None if private else is_public)
 
     def spawn(self, cmd, allow=(), args=(), who="user", stdin=None, env=None,
               allowlist=None, flows=(), cwd=None, pass_fds=(), stdout=None,

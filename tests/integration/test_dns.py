@@ -2,7 +2,6 @@
 """What the resolver tells, what it learns, and what never leaves."""
 import pytest
 
-
 TYPES = ["A", "AAAA", "TXT", "MX", "SRV", "CNAME", "NS", "SOA", "PTR", "CAA",
          "HTTPS", "SVCB", "NULL", "ANY", "NAPTR", "DS", "DNSKEY", "TYPE65280"]
 
