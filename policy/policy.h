@@ -7,9 +7,9 @@
  * same functions, so they can't disagree. No I/O, no clock, no logging.
  *
  * Deny wins over allow; among allowing entries ports are joined. An entry
- * without a port allows TCP 443 and 80, for names, addresses and networks alike;
- * a `!` entry without a port denies every port of every protocol. `:*` leaves
- * out the mail ports in an entry that allows, not in one that denies.
+ * without a port allows TCP 443 and 80, for names, addresses and networks
+ * alike; a `!` entry without a port denies every port of every protocol. `:*`
+ * leaves out the mail ports in an entry that allows, not in one that denies.
  *
  * A `!` network of IPv4 is denied in its NAT64 and 6to4 forms too.
  */
@@ -27,11 +27,11 @@ struct err;
 struct policy;
 struct policy_builder;
 
-#define POLICY_NO_ENTRY UINT32_MAX
-#define POLICY_PORTS_MAX 256	 /* port ranges of one entry or one name */
+#define POLICY_NO_ENTRY	   UINT32_MAX
+#define POLICY_PORTS_MAX   256 /* port ranges of one entry or one name */
 #define POLICY_ENTRIES_MAX 1000000
-#define POLICY_TEXT_MAX (64U << 20) /* bytes of one file */
-#define POLICY_ERRORS_MAX 100	 /* reported of one file; then "and more" */
+#define POLICY_TEXT_MAX	   (64U << 20) /* bytes of one file */
+#define POLICY_ERRORS_MAX  100 /* reported of one file; then "and more" */
 
 enum policy_proto {
 	POLICY_TCP,
@@ -50,9 +50,9 @@ enum policy_reason {
 };
 
 /* Words after an entry. */
-#define POLICY_F_PRIVATE (1U << 0)   /* the name may have special addresses */
+#define POLICY_F_PRIVATE   (1U << 0) /* the name may have special addresses */
 #define POLICY_F_UNCHECKED (1U << 1) /* no SNI or Host check */
-#define POLICY_F_SRV (1U << 2)	     /* SRV targets of the same domain too */
+#define POLICY_F_SRV	   (1U << 2) /* SRV targets of the same domain too */
 /* Only on a range 0..65535, from `:*`: the mail ports 25, 465, 587 are not in
    it. Where a `!` cuts into it, plain ranges are given instead. */
 #define POLICY_F_NOMAIL (1U << 3)
@@ -99,8 +99,9 @@ void policy_builder_freep(struct policy_builder **b);
  * @source: its name for messages, copied
  * @text:   any bytes; @len at most POLICY_TEXT_MAX
  *
- * Errors in entries are collected, see policy_builder_errors().
- * Return: 0, or -ENOMEM, -EFBIG.
+ * Errors in entries are collected, see policy_builder_errors(). A byte order
+ * mark at the start and CR before LF are skipped.
+ * Return: 0, or -ENOMEM, -EFBIG; -EINVAL after policy_build().
  */
 int policy_builder_add_text(struct policy_builder *b, const char *source,
 			    const char *text, size_t len);
@@ -152,8 +153,8 @@ struct policy_verdict policy_judge_name_port(const struct policy *p,
  * policy_judge_addr() - what address and network entries say of it
  *
  * Learned names are not considered: POLICY_NOT_LISTED and POLICY_PORT mean that
- * only a lease may open it. POLICY_DENIED and POLICY_PRIVATE are final (PRIVATE only unless
- * the lease's entry carries POLICY_F_PRIVATE).
+ * only a lease may open it. POLICY_DENIED and POLICY_PRIVATE are final (PRIVATE
+ * only unless the lease's entry carries POLICY_F_PRIVATE).
  */
 struct policy_verdict policy_judge_addr(const struct policy *p,
 					const struct addr *a,
@@ -162,8 +163,8 @@ struct policy_verdict policy_judge_addr(const struct policy *p,
 /**
  * policy_name_ports() - every range that is open for @n, joined over its
  * entries, less what a `!` entry takes away; `:*` has the mail ports left out
- * @ret: room for POLICY_PORTS_MAX; sorted, ranges of one protocol don't overlap;
- *       what is beyond POLICY_PORTS_MAX stays closed
+ * @ret: room for POLICY_PORTS_MAX; sorted, ranges of one protocol don't
+ * overlap; what is beyond POLICY_PORTS_MAX stays closed
  *
  * Return: number of ranges (0 when the name isn't allowed).
  */
@@ -178,7 +179,8 @@ size_t policy_name_ports(const struct policy *p, const struct dnsname *n,
  * name gives leave, and without it when only an address entry covers it: the
  * answer may carry it then, but the name opens no port of it.
  *
- * Return: POLICY_ALLOWED, POLICY_DENIED or POLICY_PRIVATE.
+ * Return: POLICY_ALLOWED, POLICY_DENIED or POLICY_PRIVATE; POLICY_NOT_LISTED
+ * for a name that isn't allowed at all.
  */
 struct policy_verdict policy_learned_addr(const struct policy *p,
 					  const struct dnsname *n,

@@ -4,8 +4,8 @@
  *
  * Closed unless an entry says otherwise, also inside the forms that embed an
  * IPv4 address: mapped, compatible, NAT64 (64:ff9b::/96), 6to4, Teredo, ISATAP.
- * A NAT64 or 6to4 form of a public address is public. IPv4-compatible and Teredo
- * addresses are closed whatever they embed.
+ * A NAT64 or 6to4 form of a public address is public. IPv4-compatible and
+ * Teredo addresses are closed whatever they embed.
  */
 #ifndef EGRET_POLICY_SPECIAL_H
 #define EGRET_POLICY_SPECIAL_H
