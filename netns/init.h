@@ -48,7 +48,6 @@ struct init_config {
 	size_t n_host_sockets;
 	char *const *argv; /* command, NULL-terminated */
 	char *const *envp;
-	const char *cwd;   /* absolute working directory */
 	int stdio[3];	   /* what the command has as 0..2 */
 	const int *keep_fds;
 	size_t n_keep_fds;

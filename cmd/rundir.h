@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rundir.h - where running sandboxes and projects have their files
+ *
+ *   $XDG_RUNTIME_DIR/egret/ID/lock        held by flock(2) while the run lives
+ *   $XDG_RUNTIME_DIR/egret/ID/allowlist   the list, or a link to it
+ *   $XDG_CONFIG_HOME/egret/projects/NAME.hosts
+ *
+ * Without XDG_RUNTIME_DIR it is /run/egret for root and /tmp/egret-UID for a
+ * user; a directory that others could write is refused.
+ */
+#ifndef EGRET_CMD_RUNDIR_H
+#define EGRET_CMD_RUNDIR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+#define RUNDIR_ID_MAX 64
+
+struct rundir {
+	char id[RUNDIR_ID_MAX];
+	char base[PATH_MAX]; /* .../egret */
+	char dir[PATH_MAX];  /* .../egret/ID */
+	int lock_fd;
+};
+
+/** rundir_is_name() - may this be a project's name: letters, digits, "._-", not
+ * starting with a dot, at most 48 characters */
+bool rundir_is_name(const char *name);
+
+/**
+ * rundir_create() - make the directory of a new sandbox
+ * @project: its project's name, or NULL for "run-PID". A second sandbox of the
+ *           same project gets NAME.2 and so on. What a killed run left is
+ *           cleaned up.
+ */
+int rundir_create(struct rundir *ret, const char *project, struct err *err);
+
+/** rundir_remove() - take the directory away again */
+void rundir_remove(struct rundir *rd);
+
+/** rundir_own_list() - create an empty list in the directory */
+int rundir_own_list(const struct rundir *rd, char *ret_path, size_t size,
+		    struct err *err);
+
+/** rundir_link_list() - note that @path is the sandbox's list */
+int rundir_link_list(const struct rundir *rd, const char *path,
+		     struct err *err);
+
+/**
+ * rundir_find_list() - the list of a running sandbox or of a project
+ *
+ * Return: 0, or -ENOENT with a sentence.
+ */
+int rundir_find_list(const char *target, char *ret_path, size_t size,
+		     struct err *err);
+
+/** rundir_config() - $XDG_CONFIG_HOME/egret, whether it exists or not */
+int rundir_config(char *ret_path, size_t size, struct err *err);
+
+/**
+ * rundir_project_list() - a project's file, created with an explanation when
+ * it isn't there yet
+ */
+int rundir_project_list(const char *project, char *ret_path, size_t size,
+			struct err *err);
+
+#endif /* EGRET_CMD_RUNDIR_H */
