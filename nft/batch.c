@@ -173,7 +173,7 @@ static bool read_answers(struct answers *a, const struct batch_io *io)
 		ssize_t r = io->recv(io->ctx, &buf, sizeof(buf));
 		int left;
 
-		if (r == -EAGAIN || r == -EWOULDBLOCK)
+		if (r == -EAGAIN)
 			return intact;
 		if (r == -EINTR)
 			continue;

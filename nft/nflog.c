@@ -126,7 +126,7 @@ int nflog_read(int nl_fd, nflog_fn *fn, void *ctx, uint64_t *ret_lost)
 	for (int i = 0; i < NFLOG_READS_MAX; i++) {
 		ssize_t n = receive(nl_fd, &buf);
 
-		if (n == -EAGAIN || n == -EWOULDBLOCK)
+		if (n == -EAGAIN)
 			break;
 		if (n == -EINTR)
 			continue;
