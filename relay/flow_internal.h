@@ -59,7 +59,7 @@ struct flow {
 };
 
 /* Part of the 1.5 KiB that an idle connection may cost. */
-_Static_assert(sizeof(struct flow) <= 384, "flow grew");
+_Static_assert(sizeof(struct flow) <= 256, "flow grew");
 
 /*
  * flow.c
