@@ -25,7 +25,7 @@ struct resolver;
 struct resolver_grant_elem {
 	struct addr addr;
 	struct policy_port port; /* proto, lo..hi, flags */
-	bool is_special; /* a special-purpose address under `private` */
+	bool is_special;	 /* a special-purpose address under `private` */
 };
 
 /*
@@ -37,7 +37,8 @@ struct resolver_grant {
 	size_t n;
 	bool del;
 	void (*done)(struct resolver_grant *g, int result, const char *why);
-	void *impl; /* for the ops' own use; freed by it before done() returns */
+	void *impl; /* for the ops' own use; freed by it before done() returns
+		     */
 };
 
 /* A question that was not answered, for the report. */
@@ -76,7 +77,8 @@ struct resolver_ops {
 	void (*refused)(void *ctx, const struct resolver_refusal *r);
 	void (*learned)(void *ctx, const struct dnsname *name,
 			const struct addr *addr, uint32_t ttl_s);
-	/** the kernel refused elements: one error line (P3) */
+	/** the kernel refused elements: one error line (P3); @name is NULL when
+	    it refused to delete some (they are tried again) */
 	void (*grant_failed)(void *ctx, const struct dnsname *name, int result,
 			     const char *why);
 };
@@ -98,20 +100,24 @@ struct resolver_stats {
 int resolver_new(struct resolver **ret, struct loop *loop,
 		 const struct resolver_config *cfg,
 		 const struct resolver_ops *ops, void *ctx, struct err *err);
+
+/**
+ * resolver_free() - after the upstream, whose callbacks need the resolver; the
+ * grants that weren't done are forgotten and must not be done any more
+ */
 void resolver_free(struct resolver *r);
 void resolver_freep(struct resolver **r);
 
 /**
  * resolver_set_policy() - judge by @p from now on
- * @p: borrowed until the next call
+ * @p: borrowed until the next call has returned
  *
  * Cached answers and leases are judged again: what lost its permission leaves
  * the tables, and the changes of the kernel's sets are given out through
  * @change (deletions and additions, all at once) for one atomic batch with the
  * rest of the policy change. Call before relay_rejudge().
  */
-typedef int resolver_change_fn(void *ctx,
-			       const struct resolver_grant_elem *del,
+typedef int resolver_change_fn(void *ctx, const struct resolver_grant_elem *del,
 			       size_t n_del,
 			       const struct resolver_grant_elem *add,
 			       size_t n_add, struct err *err);
@@ -137,9 +143,10 @@ void resolver_flow_ended(struct resolver *r, const struct addr *addr);
 
 /**
  * resolver_answer() - one query message in, one response message out
- * @client, @server: for the report and for matching TCP/UDP limits
- * @udp_limit:       largest response without TC; 65535 for TCP
- * @reply:           called once, now or later; @len 0 means no reply at all
+ * @client: for the report
+ * @tcp:    a reply may have 65535 bytes; else what the client's EDNS says
+ * @reply:  called once, now or later; @len 0 means no reply at all. The bytes
+ *          are borrowed during the call, which must not ask again.
  *
  * The listener uses it; replay tests and fuzzers too.
  */
