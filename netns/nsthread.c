@@ -12,8 +12,8 @@
  *
  * The thread never handles a signal: all are blocked before it exists, so that
  * the loop's signalfd sees them. It takes a descriptor of its own namespace at
- * once, because /proc/thread-self/ns/net can't be opened any more when the
- * process has become undumpable.
+ * once: when the process has become undumpable, nobody else can open its
+ * /proc files, and this descriptor is what others are handed.
  */
 #include <errno.h>
 #include <fcntl.h>

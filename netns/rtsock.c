@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rtsock.c - plain rtnetlink reading */
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include <linux/rtnetlink.h>
@@ -106,7 +105,8 @@ void rtsock_attrs(const struct nlmsghdr *nlh, size_t hdr_len,
 	const struct nlattr *a;
 	uint16_t type;
 
-	memset(ret, 0, ((size_t)max + 1) * sizeof(*ret));
+	for (size_t i = 0; i <= max; i++)
+		ret[i] = NULL;
 	while (at + sizeof(*a) <= nlh->nlmsg_len) {
 		a = (const void *)((const char *)nlh + at);
 		if (a->nla_len < sizeof(*a) || a->nla_len > nlh->nlmsg_len - at)

@@ -168,10 +168,11 @@ static int read_value(const char *path, char ret[static SYSCTL_VALUE_LEN])
 static int write_value(const char *path, const char *value)
 {
 	char text[SYSCTL_VALUE_LEN];
-	size_t len = strlen(value);
+	size_t len;
 	int fd, r = 0;
 
-	memcpy(text, value, len);
+	for (len = 0; value[len] && len < sizeof(text) - 1; len++)
+		text[len] = value[len];
 	text[len] = '\n';
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -86,7 +86,7 @@ START_TEST(enters_an_existing_one)
 	if (!userns_enter(0, true))
 		return;
 	ck_assert_int_eq(nsthread_new(&a, -1, &err), 0);
-	/* As the gateway: nothing under /proc/self can be opened any more. */
+	/* As the gateway, whose /proc files nobody else can open. */
 	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
 	ck_assert_int_eq(setns(nsthread_netns_fd(a), CLONE_NEWNET), 0);
 	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
