@@ -13,6 +13,7 @@
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #include <netlink/addr.h>
@@ -158,6 +159,15 @@ undo_alloc:
 	return r;
 }
 
+/*
+ * Off by disable_ipv6, which a new netns may take over from the host: then the
+ * sandbox has no IPv6, as the host has none.
+ */
+static bool is_ipv6_off(int family, int r)
+{
+	return family == AF_INET6 && r == -NLE_NOACCESS;
+}
+
 /* Link up, and address and neighbour of each family. */
 static int setup_end(struct nl_sock *sk, const char *ifname,
 		     const struct side sides[static 2], const uint8_t *peer_mac,
@@ -180,6 +190,8 @@ static int setup_end(struct nl_sock *sk, const char *ifname,
 		if (s->family == AF_INET6 && !link_has_ipv6())
 			continue;
 		r = add_address(sk, ifindex, s);
+		if (is_ipv6_off(s->family, r))
+			continue;
 		if (r < 0)
 			return link_err(err, r, "cannot give %s the address %s",
 					ifname, s->own);
@@ -214,7 +226,7 @@ int link_setup_gateway(struct err *err)
 		if (family == AF_INET6 && !link_has_ipv6())
 			continue;
 		r = default_route(sk, lo, family, NULL);
-		if (r < 0)
+		if (r < 0 && !is_ipv6_off(family, r))
 			return link_err(err, r,
 					"cannot add the route `local default`");
 	}
@@ -243,7 +255,7 @@ int link_setup_sandbox(struct err *err)
 		if (s->family == AF_INET6 && !link_has_ipv6())
 			continue;
 		r = default_route(sk, ifindex, s->family, s->peer);
-		if (r < 0)
+		if (r < 0 && !is_ipv6_off(s->family, r))
 			return link_err(err, r,
 					"cannot add the default route by %s",
 					s->peer);

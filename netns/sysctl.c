@@ -171,7 +171,7 @@ static int write_value(const char *path, const char *value)
 	size_t len;
 	int fd, r = 0;
 
-	for (len = 0; value[len] && len < sizeof(text) - 1; len++)
+	for (len = 0; len < sizeof(text) - 1 && value[len]; len++)
 		text[len] = value[len];
 	text[len] = '\n';
 	fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -146,6 +146,30 @@ START_TEST(any_address_ends_in_the_gateway)
 }
 END_TEST
 
+/* With IPv6 switched off in new namespaces, IPv4 works. */
+START_TEST(without_ipv6)
+{
+	static char off[] = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6;"
+			    "echo 1 > "
+			    "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+	struct err err = { .code = 0 };
+	struct gwlab lab;
+
+	if (!userns_enter(0, false))
+		return;
+	ck_assert_msg(nsthread_new(&lab.gw, -1, &err) == 0, "%s", err.msg);
+	ck_assert_msg(nsthread_new(&lab.sb, -1, &err) == 0, "%s", err.msg);
+	gwlab_call(lab.gw, gwlab_sh, off);
+	gwlab_call(lab.sb, gwlab_sh, off);
+	gwlab_call(lab.gw, gwlab_pair, &lab);
+	gwlab_call(lab.gw, gwlab_setup_gw, NULL);
+	gwlab_call(lab.sb, gwlab_setup_sb, NULL);
+	gwlab_call(lab.gw, gwlab_wait, (char[]){ LAYOUT_GW_IFNAME });
+	connect_to(&lab, "203.0.113.5");
+	gwlab_end(&lab);
+}
+END_TEST
+
 START_TEST(a_second_pair_is_refused)
 {
 	struct err err = { .code = 0 };
@@ -240,6 +264,7 @@ int main(void)
 	tcase_add_test(tc, links_have_our_shape);
 	tcase_add_test(tc, no_generated_addresses);
 	tcase_add_test(tc, any_address_ends_in_the_gateway);
+	tcase_add_test(tc, without_ipv6);
 	tcase_add_test(tc, a_second_pair_is_refused);
 	tcase_add_test(tc, missing_link_is_explained);
 	tcase_add_test(tc, deletion_is_noticed);

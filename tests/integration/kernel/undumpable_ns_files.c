@@ -36,7 +36,7 @@ int main(void)
 		(void)!write(ready[1], &byte, 1);
 		(void)!read(go[0], &byte, 1);
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-		byte = (char)open_of(getpid(), "ns/net");
+		byte = open_of(getpid(), "ns/net") != 0;
 		(void)!write(ready[1], &byte, 1);
 		(void)!read(go[0], &byte, 1);
 		_exit(0);
@@ -58,6 +58,6 @@ int main(void)
 		fact_fail("undumpable: %s",
 			  net ? strerror(net) : "it can be opened");
 	if (own != 0)
-		fact_fail("by itself: %s", strerror(own));
+		fact_fail("the process itself can't");
 	fact_ok();
 }
