@@ -8,10 +8,10 @@ import ctypes
 import errno
 import hashlib
 import json
-import os
+import os        # noqa: F401  (for the programs)
 import socket
 import struct
-import sys
+import sys       # noqa: F401
 import time
 
 CHUNK = 1 << 16
@@ -117,7 +117,8 @@ def dnsq(name, qtype="A", server=GW4, via_tcp=False, timeout=3, payload=1232,
     try:
         r = f(q, server, timeout=timeout)
     except (dns.exception.Timeout, OSError, EOFError) as e:
-        return {"rcode": None, "error": type(e).__name__,
+        return {"rcode": None, "error": type(e).__name__, "answers": [],
+                "data": [], "tc": False, "ede": [], "question": None,
                 "ms": round(1000 * (time.monotonic() - t), 1)}
     answers = [[rr.name.to_text(), dns.rdatatype.to_text(rr.rdtype), rr.ttl,
                 x.to_text()] for rr in r.answer for x in rr]
