@@ -160,19 +160,15 @@ undo_alloc:
 }
 
 /*
- * Off by disable_ipv6, which a new netns may take over from the host: then the
- * sandbox has no IPv6, as the host has none.
+ * Link up, and address and neighbour of each family. Without IPv6 in the
+ * kernel, or when a new netns took disable_ipv6 over from the host, @ret_v6 is
+ * false: then the sandbox has no IPv6, as the host has none.
  */
-static bool is_ipv6_off(int family, int r)
-{
-	return family == AF_INET6 && r == -NLE_NOACCESS;
-}
-
-/* Link up, and address and neighbour of each family. */
 static int setup_end(struct nl_sock *sk, const char *ifname,
 		     const struct side sides[static 2], const uint8_t *peer_mac,
-		     struct err *err)
+		     bool *ret_v6, struct err *err)
 {
+	bool v6 = link_has_ipv6();
 	int ifindex, r;
 
 	r = link_bring_up(sk, "lo", err);
@@ -187,11 +183,13 @@ static int setup_end(struct nl_sock *sk, const char *ifname,
 	for (size_t i = 0; i < 2; i++) {
 		const struct side *s = &sides[i];
 
-		if (s->family == AF_INET6 && !link_has_ipv6())
+		if (s->family == AF_INET6 && !v6)
 			continue;
 		r = add_address(sk, ifindex, s);
-		if (is_ipv6_off(s->family, r))
+		if (s->family == AF_INET6 && r == -NLE_NOACCESS) {
+			v6 = false;
 			continue;
+		}
 		if (r < 0)
 			return link_err(err, r, "cannot give %s the address %s",
 					ifname, s->own);
@@ -201,6 +199,7 @@ static int setup_end(struct nl_sock *sk, const char *ifname,
 					"cannot add the neighbour %s of %s",
 					s->peer, ifname);
 	}
+	*ret_v6 = v6;
 	return 0;
 }
 
@@ -208,12 +207,13 @@ int link_setup_gateway(struct err *err)
 {
 	static const uint8_t sb_mac[MAC_LEN] = LAYOUT_SB_MAC;
 	_cleanup_(link_sock_freep) struct nl_sock *sk = NULL;
+	bool v6;
 	int lo, r;
 
 	r = link_sock_open(&sk, err);
 	if (r < 0)
 		return r;
-	r = setup_end(sk, LAYOUT_GW_IFNAME, gw_sides, sb_mac, err);
+	r = setup_end(sk, LAYOUT_GW_IFNAME, gw_sides, sb_mac, &v6, err);
 	if (r < 0)
 		return r;
 
@@ -223,10 +223,10 @@ int link_setup_gateway(struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(gw_sides); i++) {
 		int family = gw_sides[i].family;
 
-		if (family == AF_INET6 && !link_has_ipv6())
+		if (family == AF_INET6 && !v6)
 			continue;
 		r = default_route(sk, lo, family, NULL);
-		if (r < 0 && !is_ipv6_off(family, r))
+		if (r < 0)
 			return link_err(err, r,
 					"cannot add the route `local default`");
 	}
@@ -238,11 +238,12 @@ int link_setup_sandbox(struct err *err)
 	static const uint8_t gw_mac[MAC_LEN] = LAYOUT_GW_MAC;
 	_cleanup_(link_sock_freep) struct nl_sock *sk = NULL;
 	int ifindex, r;
+	bool v6;
 
 	r = link_sock_open(&sk, err);
 	if (r < 0)
 		return r;
-	r = setup_end(sk, LAYOUT_SB_IFNAME, sb_sides, gw_mac, err);
+	r = setup_end(sk, LAYOUT_SB_IFNAME, sb_sides, gw_mac, &v6, err);
 	if (r < 0)
 		return r;
 
@@ -252,10 +253,10 @@ int link_setup_sandbox(struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(sb_sides); i++) {
 		const struct side *s = &sb_sides[i];
 
-		if (s->family == AF_INET6 && !link_has_ipv6())
+		if (s->family == AF_INET6 && !v6)
 			continue;
 		r = default_route(sk, ifindex, s->family, s->peer);
-		if (r < 0 && !is_ipv6_off(s->family, r))
+		if (r < 0)
 			return link_err(err, r,
 					"cannot add the default route by %s",
 					s->peer);
