@@ -61,7 +61,8 @@
 #define SYN_COPY_LEN 192
 #define DROP_COPY_LEN 128
 #define DROP_QTHRESHOLD 8
-#define FAULT_EVERY_MS 1000U
+/* Between the end of the sandbox's link and that of its first process. */
+#define LINK_PATIENCE_MS 300U
 
 /* ---- telling the front ---- */
 
@@ -172,6 +173,15 @@ static void on_drop_log(struct loop_fd *w, uint32_t events)
 		gateway_fail(gw, "refusals can't be read any more");
 }
 
+/* Root inside can delete the pair. It is never made again: a run whose network
+   was tampered with has none. */
+static void on_link_lost(struct loop_timer *t)
+{
+	gateway_error(container_of(t, struct gateway, link_timer),
+		      "the sandbox's link was deleted from inside; this run "
+		      "has no network any more");
+}
+
 static void on_link(struct loop_fd *w, uint32_t events)
 {
 	struct gateway *gw = container_of(w, struct gateway, link_watch);
@@ -179,11 +189,12 @@ static void on_link(struct loop_fd *w, uint32_t events)
 	(void)events;
 	if (link_watch_read(w->fd) == 0)
 		return;
-	/* Root inside can delete the pair. It is never made again: a run whose
-	   network was tampered with has none. */
 	loop_del_fd(w);
-	gateway_error(gw, "the sandbox's link was deleted from inside; this "
-			  "run has no network any more");
+	/* The end of the sandbox deletes the pair as well, shortly before its
+	   first process is seen to have ended. */
+	if (loop_set_timer(gw->loop, &gw->link_timer, LINK_PATIENCE_MS,
+			   on_link_lost) < 0)
+		on_link_lost(&gw->link_timer);
 }
 
 static void on_before_sleep(struct loop_hook *h)

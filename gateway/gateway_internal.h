@@ -45,9 +45,9 @@ struct gateway {
 	struct loop_fd front_watch, init_watch, syn_watch, drop_watch,
 		link_watch;
 	struct loop_hook flush_hook;
+	struct loop_timer link_timer;
 	uint64_t nflog_lost; /* packets that the kernel could not log */
 	uint64_t events_lost; /* messages that the front did not take in time */
-	uint64_t next_fault_ms; /* repeated faults are told once a second */
 	bool ending;
 };
 
