@@ -207,7 +207,7 @@ int link_setup_gateway(struct err *err)
 {
 	static const uint8_t sb_mac[MAC_LEN] = LAYOUT_SB_MAC;
 	_cleanup_(link_sock_freep) struct nl_sock *sk = NULL;
-	bool v6;
+	bool v6 = false;
 	int lo, r;
 
 	r = link_sock_open(&sk, err);
@@ -238,7 +238,7 @@ int link_setup_sandbox(struct err *err)
 	static const uint8_t gw_mac[MAC_LEN] = LAYOUT_GW_MAC;
 	_cleanup_(link_sock_freep) struct nl_sock *sk = NULL;
 	int ifindex, r;
-	bool v6;
+	bool v6 = false;
 
 	r = link_sock_open(&sk, err);
 	if (r < 0)
