@@ -137,10 +137,14 @@ static int parse_ascii(struct span name, struct host *ret, struct complaint *c)
 	return 0;
 }
 
-/* TR46 without transitional mappings, as browsers do it. */
+/*
+ * TR46 without transitional mappings, as browsers do it. The flag for STD3
+ * ASCII rules is left out: with it libidn2 (2.3.3) drops the characters that
+ * they forbid, '*' and '/' among them, and names another host. Without it they
+ * are refused, or come out as they are for check_label() to refuse.
+ */
 static int parse_idn(struct span name, struct host *ret, struct complaint *c)
 {
-	const int flags = IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES;
 	_cleanup_(idn_freep) char *ascii = NULL;
 	char text[IDN_TEXT_MAX + 1], q[POLICY_QUOTE_LEN];
 	int r;
@@ -152,7 +156,7 @@ static int parse_idn(struct span name, struct host *ret, struct complaint *c)
 				span_len(name), NAME_TEXT_MAX);
 	memcpy(text, name.at, span_len(name));
 	text[span_len(name)] = '\0';
-	r = idn2_to_ascii_8z(text, &ascii, flags);
+	r = idn2_to_ascii_8z(text, &ascii, IDN2_NONTRANSITIONAL);
 	if (r == IDN2_MALLOC)
 		return -ENOMEM;
 	if (r != IDN2_OK)

@@ -132,9 +132,11 @@ static int cut_bracket(struct span t, struct pieces *p, const char **ret_rest,
 static int cut_colons(struct span host, struct pieces *p, struct complaint *c)
 {
 	struct span first = take(host.at, host.end, ":");
+	struct span no_zone = take(host.at, host.end, "%");
 	char q[POLICY_QUOTE_LEN];
 
-	if (find(first, '.') || !has_only(host, "0123456789abcdefABCDEF:.,-*%"))
+	if (find(first, '.') ||
+	    !has_only(no_zone, "0123456789abcdefABCDEF:.,-*"))
 		return complain(c, first.end,
 				"more than one ':' in '%s'; ports are joined "
 				"by commas, as in example.org:22,443",
