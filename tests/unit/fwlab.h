@@ -46,6 +46,15 @@ static inline int fwlab_open(void *arg, struct err *err)
 	return r < 0 ? r : gwsock_open(arg, err);
 }
 
+/*
+ * The kernel adds the local route of an IPv6 address by a work item; what comes
+ * for the sandbox before that is lost.
+ */
+#define FWLAB_WAIT_ADDR6                                      \
+	"i=0; until ip -6 route show table local dev eth0 | " \
+	"grep -q '^local " LAYOUT_SB_ADDR6 " '; do "          \
+	"i=$((i + 1)); [ $i -lt 500 ] || exit 1; done"
+
 /* false: skip */
 static inline bool fwlab_start(struct fwlab *lab)
 {
@@ -56,6 +65,7 @@ static inline bool fwlab_start(struct fwlab *lab)
 	lab->fw = NULL;
 	if (!gwlab_start(&lab->net))
 		return false;
+	gwlab_call(lab->net.sb, gwlab_sh, (char[]){ FWLAB_WAIT_ADDR6 });
 	gwlab_call(lab->net.gw, fwlab_open, &lab->sock);
 	ck_assert_msg(fw_new(&lab->fw, lab->sock.nfnl, &err) == 0, "%s",
 		      err.msg);
