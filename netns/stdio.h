@@ -20,9 +20,10 @@ struct stdio_copy;
 /**
  * stdio_check_keep_fd() - may the command inherit @fd
  *
- * Refused: not open, network sockets and everything that isn't a connected
- * AF_UNIX stream socket, O_PATH, directories, pidfds, namespaces, io_uring,
- * bpf and netlink descriptors, tun.
+ * Allowed is what is known to be harmless: files (but the kernel's own, as in
+ * /proc), pipes, terminals, null and its like, eventfds, connected AF_UNIX
+ * stream sockets. Refused: all else, such as network sockets, O_PATH,
+ * directories, namespaces, pidfds, tun.
  */
 int stdio_check_keep_fd(int fd, struct err *err);
 
@@ -37,11 +38,15 @@ bool stdio_needs_copy(int fd);
  *           was replaced, otherwise new descriptors (owned by the caller, who
  *           closes them after the fork)
  *
- * The copying goes on in @loop until both ends are finished.
+ * The copying goes on in @loop until both ends are finished. Listening, netlink
+ * and raw sockets can't be copied: -EOPNOTSUPP.
  */
 int stdio_copy_new(struct stdio_copy **ret, struct loop *loop, int ret_fds[3],
 		   struct err *err);
-/** stdio_copy_drain() - pass on what the command wrote before it ended */
+/**
+ * stdio_copy_drain() - pass on what the command wrote before it ended; blocks
+ * while a reader takes it, and gives up on one that takes nothing for 2 s
+ */
 void stdio_copy_drain(struct stdio_copy *c);
 void stdio_copy_free(struct stdio_copy *c);
 void stdio_copy_freep(struct stdio_copy **c);
