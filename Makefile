@@ -55,13 +55,9 @@ SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all \
 	     -fno-omit-frame-pointer
 DEFINES := -D_GNU_SOURCE -DEGRET_VERSION='"$(VERSION)"'
 
-ifdef SANITIZE
-MODE := $(SAN_FLAGS)
-# The sanitizers' own code defeats the data-flow behind this warning.
-MODE += -Wno-null-dereference
-else
-MODE := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
-endif
+# The sanitizers' own code defeats the data-flow behind the warning.
+MODE := $(if $(SANITIZE),$(SAN_FLAGS) -Wno-null-dereference,\
+	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 
 CFLAGS ?= -O2 -g
 BASE_CFLAGS := -std=gnu17 $(WARNINGS) -I. $(DEFINES) $(PKG_CFLAGS) \
@@ -181,11 +177,8 @@ check-replay: $(REPLAY)
 print-cflags:
 	@printf '%s\n' '$(subst ','\'',$(BASE_CFLAGS))'
 
-lint:
-	$(Q)scripts/lint
-
-format:
-	$(Q)scripts/format
+lint format:
+	$(Q)scripts/$@
 
 format-check:
 	$(Q)scripts/format --check
