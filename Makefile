@@ -129,8 +129,13 @@ endef
 $(BUILD)/egret: $(call obj,$(CMD_SRC)) $(LIB)
 	$(call link,$(LDLIBS))
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(UNIT_SHARED)) \
-		$(LIB)
+# What several tests share is linked to those that call it.
+$(BUILD)/tests/unit/shared.a: $(call obj,$(UNIT_SHARED))
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o \
+		$(BUILD)/tests/unit/shared.a $(LIB)
 	$(call link,$(CHECK_LIBS) $(LDLIBS))
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o \
