@@ -91,11 +91,9 @@ static int check_name(struct span name, struct complaint *c)
 {
 	struct span label = { name.at, name.at };
 	char q[POLICY_QUOTE_LEN];
-	size_t len;
 
 	if (span_len(name) > 1 && name.end[-1] == '.')
 		name.end--;
-	len = span_len(name);
 	for (;; label.at = label.end + 1) {
 		int r;
 
@@ -108,11 +106,6 @@ static int check_name(struct span name, struct complaint *c)
 		if (label.end == name.end)
 			break;
 	}
-	if (len > NAME_TEXT_MAX)
-		return complain(c, name.at,
-				"a name of %zu characters; a name has at most "
-				"%d",
-				len, NAME_TEXT_MAX);
 	if (is_number(label))
 		return complain(c, name.at,
 				"'%s' is not a well-written IPv4 address; four "
@@ -125,15 +118,17 @@ static int check_name(struct span name, struct complaint *c)
 
 static int parse_ascii(struct span name, struct host *ret, struct complaint *c)
 {
-	char q[POLICY_QUOTE_LEN];
+	size_t len = span_len(name);
 	int r = check_name(name, c);
 
 	if (r < 0)
 		return r;
-	/* check_name() is the stricter one; this keeps the two honest. */
-	if (dnsname_from_text(name.at, span_len(name), &ret->name) < 0)
-		return complain(c, name.at, "'%s' is not a host name",
-				quote(q, name));
+	/* Each label is fine: only the whole can be too long. */
+	if (dnsname_from_text(name.at, len, &ret->name) < 0)
+		return complain(c, name.at,
+				"a name of %zu characters; a name has at most "
+				"%d",
+				len, NAME_TEXT_MAX);
 	return 0;
 }
 

@@ -417,7 +417,7 @@ static int find_entry(struct span line, struct span *ret, struct complaint *c)
 int parse_entry(struct span line, bool deny, struct parsed *ret,
 		struct complaint *c)
 {
-	struct span s, target, scheme, rest;
+	struct span s = { 0 }, target, scheme, rest;
 	int r = find_entry(line, &s, c);
 
 	if (r < 0 || s.at == s.end)

@@ -245,7 +245,7 @@ static int parse_range(struct span s, enum policy_proto proto,
 {
 	const char *dash = memchr(s.at, '-', (size_t)(s.end - s.at));
 	struct span first = { s.at, dash ? dash : s.end };
-	uint16_t lo, hi;
+	uint16_t lo = 0, hi;
 	int r = parse_port(first, &lo, c);
 
 	if (r < 0)

@@ -2,7 +2,7 @@
 /* test_policy_match.c - verdicts, ports and learned addresses, case by case */
 #include <stdlib.h>
 
-#include "policy_tools.h"
+#include "tests/unit/policy_tools.h"
 
 #define NO POLICY_NO_ENTRY
 

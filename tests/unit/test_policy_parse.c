@@ -2,7 +2,7 @@
 /* test_policy_parse.c - what entries mean, and what is said of wrong ones */
 #include <stdlib.h>
 
-#include "policy_tools.h"
+#include "tests/unit/policy_tools.h"
 
 #define L20  "aaaaaaaaaaaaaaaaaaaa"
 #define L60  L20 L20 L20

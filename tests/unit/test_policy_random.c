@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "policy/special.h"
-#include "policy_tools.h"
+#include "tests/unit/policy_tools.h"
 
 /* Check notes each of its own asserts in a file; there are millions here. */
 #define must(cond, ...)                            \

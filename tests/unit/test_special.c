@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "policy/special.h"
-#include "policy_tools.h"
+#include "tests/unit/policy_tools.h"
 
 static const struct {
 	const char *addr, *name; /* NULL: public */
