@@ -234,7 +234,7 @@ int devices_open_tty(void)
 	for (int fd = 0; fd <= 2; fd++) {
 		_cleanup_(fd_closep) int node = -1;
 		struct stat st, st_node;
-		char path[PATH_MAX];
+		char path[PATH_MAX] = "";
 
 		if (!isatty(fd) || fstat(fd, &st) < 0 ||
 		    ttyname_r(fd, path, sizeof(path)) != 0)

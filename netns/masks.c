@@ -81,17 +81,15 @@ static int mask_dir_at(struct mounts_ctx *c, int dirfd, const char *path)
 	return workshop_mask_dir(&c->ws, fd, st.st_mode & 01777);
 }
 
-static int open_list(int dirfd, DIR **ret)
+/* NULL and errno on failure. */
+static DIR *open_list(int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (fd < 0)
-		return -errno;
-	*ret = fdopendir(fd);
-	if (*ret)
-		return 0;
-	(void)close(fd); /* only read from */
-	return -ENOMEM;
+	if (!dir && fd >= 0)
+		fd_closep(&fd);
+	return dir;
 }
 
 /*
@@ -100,13 +98,12 @@ static int open_list(int dirfd, DIR **ret)
  */
 static int copy_run_links(int from, int to)
 {
-	_cleanup_(closedirp) DIR *dir = NULL;
+	_cleanup_(closedirp) DIR *dir = open_list(from);
 	struct dirent *de;
 	unsigned int n = 0;
-	int r = open_list(from, &dir);
 
-	if (r < 0)
-		return r == -EACCES ? 0 : r;
+	if (!dir)
+		return errno == EACCES ? 0 : -errno;
 	while (n < RUN_LINKS_MAX && (errno = 0, de = readdir(dir))) {
 		char target[PATH_MAX];
 		ssize_t len;
@@ -231,15 +228,18 @@ static int mask_in_tmp(struct mounts_ctx *c, const char *path)
 	_cleanup_(closedirp) DIR *dir = NULL;
 	struct dirent *de;
 	unsigned int n = 0;
-	int r;
 
 	fd = mountapi_open(AT_FDCWD, path, O_DIRECTORY);
 	if (mountapi_is_absent(fd))
 		return 0;
-	r = fd < 0 ? fd : open_list(fd, &dir);
-	if (r < 0)
-		return r == -EACCES ? 0 : r;
+	if (fd < 0)
+		return fd;
+	dir = open_list(fd);
+	if (!dir)
+		return errno == EACCES ? 0 : -errno;
 	while ((errno = 0, de = readdir(dir))) {
+		int r;
+
 		if (!is_tmp_pattern(de->d_name))
 			continue;
 		if (++n > TMP_MASKS_MAX)

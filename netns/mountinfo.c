@@ -34,7 +34,7 @@ static char *take_field(const char **at, const char *end)
 	stop = memchr(p, ' ', (size_t)(end - p));
 	if (!stop)
 		stop = end;
-	field = out = malloc((size_t)(stop - p) + 1);
+	field = out = calloc(1, (size_t)(stop - p) + 1);
 	if (!field)
 		return NULL;
 	while (p < stop) {

@@ -198,7 +198,7 @@ int sockets_scan_parse(const char *text, size_t len, struct sockets_scan *ret,
 int mounts_collect_sockets(char ***ret, size_t *ret_n, struct err *err)
 {
 	_cleanup_(freep) char *text = NULL;
-	struct sockets_scan s;
+	struct sockets_scan s = { 0 };
 	size_t len;
 	int r;
 

@@ -305,6 +305,7 @@ static int link_add(struct stdio_copy *c, int fd, int *ret_fd, struct err *err)
 	bool is_pipe;
 	int r;
 
+	k->owner = c;
 	r = check_copyable(fd, &type, err);
 	if (r < 0)
 		return r;
@@ -315,7 +316,6 @@ static int link_add(struct stdio_copy *c, int fd, int *ret_fd, struct err *err)
 	c->n_links++; /* freed from here on */
 	if (r < 0)
 		return err_set_errno(err, r, "cannot copy descriptor %d", fd);
-	k->owner = c;
 	k->outside.fd = fd;
 	k->outside.is_socket = true;
 	k->inside.is_socket = !is_pipe;

@@ -131,7 +131,7 @@ int stdio_check_keep_fd(int fd, struct err *err)
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fstat(fd, &st) < 0)
 		return err_set_errno(err, -errno, "--keep-fd %d", fd);
-	what = flags & O_PATH ? "opened with O_PATH" : judge(fd, &st);
+	what = (flags & O_PATH) ? "opened with O_PATH" : judge(fd, &st);
 	if (what)
 		return err_set(err, -EPERM,
 			       "--keep-fd %d is %s; the command can't have it",

@@ -29,12 +29,16 @@
 #include "base/err.h"
 #include "netns/idmap.h"
 #include "netns/mounts.h"
-#include "userns.h"
+#include "tests/unit/userns.h"
 
 #define PLAIN_UID   USERNS_PLAIN_ID
 #define RESOLV_TEXT "nameserver 198.18.0.1\n"
 #define SOCKETS_MAX 8
 #define PATHS_MAX   24
+
+/* One test a process, so that nothing has to be freed. */
+static char lab_paths[PATHS_MAX][PATH_MAX];
+static char socket_paths[SOCKETS_MAX][PATH_MAX];
 
 struct box {
 	char dir[64];	  /* the lab's directory, the home of its user */
@@ -107,7 +111,9 @@ static const char *add_listener(struct box *b, const char *path)
 	ck_assert_msg(bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0,
 		      "%s: %m", path);
 	ck_assert_int_eq(listen(fd, 4), 0);
-	b->sockets[b->n_sockets++] = strdup(path);
+	ck_assert_uint_lt(b->n_sockets, SOCKETS_MAX);
+	b->sockets[b->n_sockets] = strcpy(socket_paths[b->n_sockets], path);
+	b->n_sockets++;
 	return path;
 }
 
@@ -150,8 +156,7 @@ static bool box_begin(struct box *b, bool real_root)
 {
 	memset(b, 0, sizeof(*b));
 	b->real_root = real_root;
-	b->paths = calloc(PATHS_MAX, sizeof(*b->paths));
-	ck_assert_ptr_nonnull(b->paths);
+	b->paths = lab_paths;
 	if (real_root && geteuid() != 0)
 		return false;
 	become_user(b);
