@@ -122,7 +122,7 @@ static bool flush(struct client *c)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno == EAGAIN || errno == EWOULDBLOCK;
+			return errno == EAGAIN;
 		stay_awake(c);
 		k->at += (size_t)n;
 		c->out_bytes -= (size_t)n;
@@ -199,7 +199,7 @@ static void on_readable(struct client *c)
 			 MSG_DONTWAIT);
 
 	if (n < 0) {
-		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+		if (errno != EAGAIN && errno != EINTR)
 			free_client(c);
 		return;
 	}

@@ -115,7 +115,7 @@ static bool receive(struct listener_udp *u)
 	    endpoint_from_sockaddr(&req->peer, &client)) {
 		pool_put(l->requests, req);
 		/* Any other error is one datagram's (an ICMP that came). */
-		return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+		return n >= 0 || (errno != EAGAIN);
 	}
 	req->l = l;
 	req->sock = u;
