@@ -314,7 +314,8 @@ static int hide_alias(void *arg, const char *alias)
 	return workshop_mask(ctx->ws, fd);
 }
 
-static int hide(struct mounts_ctx *c, const char *path, struct walk *w)
+static int hide(struct mounts_ctx *c, const char *path, bool is_usable,
+		struct walk *w)
 {
 	_cleanup_(fd_closep) int fd = -1;
 	struct alias_ctx alias = { .ws = &c->ws };
@@ -341,22 +342,29 @@ static int hide(struct mounts_ctx *c, const char *path, struct walk *w)
 		if (r < 0)
 			return r;
 	}
-	r = workshop_mask(&c->ws, fd);
+	r = is_usable ? workshop_mask_dir(&c->ws, fd, 0700)
+		      : workshop_mask(&c->ws, fd);
 	if (r < 0)
 		return r;
 	return mountinfo_aliases(&c->mi, w->done, hide_alias, &alias);
 }
 
+static int hide_path(struct mounts_ctx *c, const char *path, bool is_usable,
+		     struct err *err)
+{
+	_cleanup_(walk_done) struct walk w = { .dir = -1 };
+	int r = hide(c, path, is_usable, &w);
+
+	return r < 0 ? explain(err, r, path) : 0;
+}
+
 int hidden_setup(struct mounts_ctx *c, struct err *err)
 {
-	for (size_t i = 0; i < c->cfg->n_hidden; i++) {
-		_cleanup_(walk_done) struct walk w = { .dir = -1 };
-		int r;
+	int r = 0;
 
-		w.path = c->cfg->hidden[i];
-		r = hide(c, w.path, &w);
-		if (r < 0)
-			return explain(err, r, w.path);
-	}
-	return 0;
+	for (size_t i = 0; i < c->cfg->n_hidden && r == 0; i++)
+		r = hide_path(c, c->cfg->hidden[i], false, err);
+	if (r == 0 && c->cfg->runtime_dir)
+		r = hide_path(c, c->cfg->runtime_dir, true, err);
+	return r;
 }

@@ -32,6 +32,8 @@ struct mounts_config {
 				      doesn't exist is an error if the command
 				      could make it */
 	size_t n_hidden;
+	const char *runtime_dir; /* hidden as well, but by an empty directory
+				    that an egret inside may use; or NULL */
 	bool kuid_is_root; /* the user is root outside: kernel settings in /proc
 			      and /sys would be writable, so they become
 			      read-only */

@@ -506,6 +506,36 @@ START_TEST(test_hidden_missing_elsewhere)
 }
 END_TEST
 
+static void inside_runtime(struct box *b)
+{
+	struct stat st;
+
+	make_room();
+	ck_assert_int_lt(stat(in_lab(b, "run/secret"), &st), 0);
+	make_file(in_lab(b, "run/own"), "x");
+	check_locked(b->cfg.runtime_dir);
+	expect_busy(rename("run", "run2"), "the runtime directory");
+}
+
+/* Also when it was hidden before, as one directory of several. */
+START_TEST(test_runtime_dir)
+{
+	struct stat st;
+	struct box b;
+
+	if (!box_begin(&b, _i & 1))
+		return;
+	b.cfg.runtime_dir = in_lab(&b, "run");
+	make_dir(b.cfg.runtime_dir);
+	make_file(in_lab(&b, "run/secret"), "x");
+	b.hidden[0] = b.cfg.runtime_dir;
+	b.cfg.n_hidden = _i >> 1;
+	b.inside = inside_runtime;
+	box_run(&b);
+	ck_assert_int_lt(stat(in_lab(&b, "run/own"), &st), 0);
+}
+END_TEST
+
 /* ---- sockets ---- */
 
 static void inside_sockets(struct box *b)
@@ -818,6 +848,7 @@ int main(void)
 	tcase_add_loop_test(tc, test_hidden_hard_link_below, 0, 2);
 	tcase_add_loop_test(tc, test_hidden_missing, 0, 2);
 	tcase_add_test(tc, test_hidden_missing_elsewhere);
+	tcase_add_loop_test(tc, test_runtime_dir, 0, 4);
 	tcase_add_loop_test(tc, test_sockets, 0, 2);
 	tcase_add_loop_test(tc, test_socket_missing, 0, 2);
 	tcase_add_loop_test(tc, test_socket_is_file, 0, 2);
