@@ -10,10 +10,11 @@
  * call but no memory, so a sandbox that never reads can't make the gateway
  * grow, and nothing is ever thrown away.
  *
- * Bulk: a direction that filled the buffer twice in a row is spliced through a
- * borrowed pipe, until a run moves little. The pipe is borrowed when there's
- * something to read and returned as soon as it is empty, which costs nothing:
- * the pool keeps a few open. Without a pipe the bytes are copied.
+ * Bulk: a direction that had much to read twice in a row is spliced through a
+ * borrowed pipe, which takes half of the processor time, until a run moves
+ * little. The pipe is borrowed when there's something to read and returned as
+ * soon as it is empty, which costs nothing: the pool keeps a few open. Without
+ * a pipe the bytes are copied.
  *
  * A read that came short has emptied the socket, and with edge-triggered
  * events the next byte is reported: that saves the read that says EAGAIN. Two
@@ -22,7 +23,7 @@
  * (has_urgent), where splice() even stalls; such a socket is copied, and read
  * until it says EAGAIN.
  *
- * The end is passed on with shutdown() when everything before it is written.
+ * An end is passed on with shutdown() when everything before it is written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +38,11 @@
 /* A direction's share of a turn: whichever comes first. */
 #define ROUNDS_MAX 16
 #define BYTES_MAX  (1024U * 1024)
-/* Full reads in a row that make a direction bulk. */
+/* Reads in a row of at least this size make a direction bulk. */
 #define BULK_AFTER 2
+#define BULK_READ  (32U * 1024)
 /* A run in bulk that moved less than this goes back to copying. */
-#define BULK_MIN (64U * 1024)
+#define BULK_MIN (32U * 1024)
 /* All flows' stashes: 256 at their largest. */
 #define STASH_MAX (16U * 1024 * 1024)
 
@@ -168,15 +170,12 @@ static void note_read(struct flow *f, enum flow_side from, size_t n, size_t len)
 	struct side *s = source(f, from);
 	struct half *h = &f->half[from];
 
-	if (n == len) {
-		if (++h->n_full >= BULK_AFTER) {
-			h->is_bulk = !s->has_urgent;
-			h->n_full = 0;
-		}
-		return;
+	h->n_full = n >= BULK_READ ? h->n_full + 1 : 0;
+	if (h->n_full >= BULK_AFTER) {
+		h->is_bulk = !s->has_urgent;
+		h->n_full = 0;
 	}
-	h->n_full = 0;
-	if (!s->has_hup && !s->has_urgent)
+	if (n < len && !s->has_hup && !s->has_urgent)
 		s->is_readable = false;
 }
 
@@ -289,9 +288,12 @@ static int run(struct flow *f, enum flow_side from, size_t *ret_bytes)
 	return r;
 }
 
+/* The second end is passed on by closing both sockets, see pump_run(). */
 static int pass_end(struct flow *f, enum flow_side from)
 {
-	if (shutdown(sink(f, from)->w.fd, SHUT_WR) < 0)
+	enum flow_side to = from == FLOW_CLIENT ? FLOW_SERVER : FLOW_CLIENT;
+
+	if (!f->half[to].is_done && shutdown(f->side[to].w.fd, SHUT_WR) < 0)
 		return -errno;
 	f->half[from].is_done = true;
 	return HALF_DONE;

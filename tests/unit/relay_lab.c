@@ -17,11 +17,13 @@
 #include <linux/netfilter/nfnetlink_log.h>
 #include <linux/netlink.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,12 +41,15 @@ static const uint8_t inject_dst[6] = { 2, 0x65, 0x67, 0x72, 0, 4 };
 
 static const char *const sandbox_commands =
 	"link set lo up\n"
-	"link add eth0 mtu 65520 type veth peer name gw0 mtu 65520\n";
+	"link add eth0 address 02:65:67:72:00:02 mtu 65520 type veth "
+	"peer name gw0 address 02:65:67:72:00:01 mtu 65520\n";
 
 static const char *const sandbox_commands2 =
 	"addr add 198.18.0.2/30 dev eth0\n"
 	"addr add fd77::2/126 dev eth0 nodad\n"
 	"link set eth0 up\n"
+	"neigh add 198.18.0.1 lladdr 02:65:67:72:00:01 dev eth0\n"
+	"neigh add fd77::1 lladdr 02:65:67:72:00:01 dev eth0\n"
 	"route add default via 198.18.0.1\n"
 	"route add ::/0 via fd77::1\n";
 
@@ -57,8 +62,10 @@ static const char *const gateway_commands =
 	"addr add 198.18.0.1/30 dev gw0\n"
 	"addr add fd77::1/126 dev gw0 nodad\n"
 	"link set gw0 up\n"
-	"route add local default dev lo\n"
-	"route add local ::/0 dev lo\n";
+	"neigh add 198.18.0.2 lladdr 02:65:67:72:00:02 dev gw0\n"
+	"neigh add fd77::2 lladdr 02:65:67:72:00:02 dev gw0\n"
+	"route add local default dev lo table main\n"
+	"route add local ::/0 dev lo table main\n";
 
 static const char *const host_commands =
 	"link set lo up\n"
@@ -152,6 +159,27 @@ bool lab_can_run(void)
 	return false;
 }
 
+/*
+ * A link that was set up drops what it is given until the kernel's link watch
+ * has come round to it, and a lost first packet costs a second.
+ */
+static void await_link(int ns, const char *name)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	struct ifreq req = { 0 };
+	int tries = 0;
+
+	enter(ns);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(fd, 0);
+	(void)snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", name);
+	do {
+		ck_assert_int_eq(ioctl(fd, SIOCGIFFLAGS, &req), 0);
+		(void)poll(NULL, 0, 1);
+	} while (!(req.ifr_flags & IFF_RUNNING) && ++tries < LAB_WAIT_MS);
+	ck_assert_int_lt(tries, LAB_WAIT_MS);
+}
+
 static void make_namespaces(struct lab *lab)
 {
 	char move[64];
@@ -173,6 +201,10 @@ static void make_namespaces(struct lab *lab)
 	write_file("/proc/sys/net/ipv4/conf/default/rp_filter", "0");
 	feed("ip -batch -", gateway_commands);
 	feed("nft -f -", ruleset);
+	await_link(lab->gw_ns, "inj0");
+	await_link(lab->gw_ns, "inj1");
+	await_link(lab->gw_ns, "gw0");
+	await_link(lab->sb_ns, "eth0");
 	enter(lab->host_ns);
 }
 
@@ -256,7 +288,7 @@ static int make_nflog(void)
 
 static void pass_syn(struct lab *lab, const struct nlmsghdr *nlh)
 {
-	const uint8_t *at = (const uint8_t *)NLMSG_DATA(nlh);
+	const uint8_t *at = (const uint8_t *)nlh + NLMSG_HDRLEN;
 	const uint8_t *end = (const uint8_t *)nlh + nlh->nlmsg_len;
 
 	at += NLMSG_ALIGN(sizeof(struct nfgenmsg));
@@ -276,7 +308,7 @@ static void on_nflog(struct loop_fd *w, uint32_t events)
 	struct lab *lab = container_of(w, struct lab, nflog_w);
 	static uint8_t buf[NFLOG_BUF] __attribute__((aligned(8)));
 	ssize_t n = recv(w->fd, buf, sizeof(buf), MSG_DONTWAIT);
-	const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
+	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
 
 	(void)events;
 	if (n < 0)
