@@ -187,7 +187,7 @@ static ssize_t copy_peeked(struct flow *f, enum flow_side from, size_t n)
 	if (sent <= 0)
 		return sent;
 	/* With MSG_TRUNC TCP discards them; they are there, we saw them. */
-	if (recv(source(f, from)->w.fd, NULL, (size_t)sent,
+	if (recv(source(f, from)->w.fd, f->relay->scratch, (size_t)sent,
 		 MSG_DONTWAIT | MSG_TRUNC) != sent)
 		return -EIO;
 	return sent;
