@@ -213,7 +213,10 @@ class Sandbox:
         """One command line in the sandbox's shell; its new output lines."""
         self.show.command(command)
         first, done = len(self.lines), self.done
-        self.p.stdin.write(command + "\necho '-- done --'\n")
+        try:
+            self.p.stdin.write(command + "\necho '-- done --'\n")
+        except BrokenPipeError:
+            pass        # it ended: seen below, with its last words
         if not self.wait(lambda: self.done > done or self.p.poll()
                          is not None, ROOM) or self.done == done:
             raise Failed("the sandbox ended: " + " ".join(self.errors[-3:]))
@@ -307,7 +310,8 @@ def drop_root():
 def outer(egret):
     folder = tempfile.mkdtemp(prefix="egret-try-")
     try:
-        script, binary = folder + "/demo_world.py", folder + "/egret"
+        script, binary = folder + "/demo_world.py", folder + "/bin/egret"
+        os.mkdir(folder + "/bin", 0o755)
         shutil.copy(os.path.abspath(__file__), script)
         shutil.copy(egret, binary)
         os.chmod(binary, 0o755)

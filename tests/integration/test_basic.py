@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The first minute: allowed works, refused is instant, statuses are honest."""
-import os
 import re
 import signal
 import socket
@@ -70,6 +69,7 @@ def test_refused_name_is_instant_and_explained(lab, who):
     assert {q.name for q in r.dns} == {"good.example.org"}
 
 
+@pytest.mark.xfail(strict=True, reason="not built yet: the process behind a refusal")
 def test_refusal_names_the_process(lab):
     r = lab.py("out(dns=resolve('no.example.org'), tcp=try_tcp('11.0.2.30',"
                "7000))\ntime.sleep(0.3)", allow=["good.example.org"])
@@ -124,8 +124,7 @@ def test_status_not_found_and_not_executable(lab):
     assert r.rc == 127 and "egret: " in r.err
     r = lab.run(["/no/such/file"])
     assert r.rc == 127
-    r = lab.run(["/etc/hostname"] if os.path.exists("/etc/hostname")
-                else [lab.resolv])
+    r = lab.run([lab.resolv])
     assert r.rc == 126 and "egret: " in r.err
 
 
@@ -267,6 +266,7 @@ def test_help_and_usage(lab):
     assert r.returncode == 2 and r.stderr.startswith("egret: ")
 
 
+@pytest.mark.xfail(strict=True, reason="not built yet: host.egret.internal")
 def test_host_loopback_needs_its_name(lab):
     """Listeners of the host's loopback: only by host.egret.internal."""
     s = netns.make_socket(lab.host_path, socket.AF_INET, socket.SOCK_STREAM)

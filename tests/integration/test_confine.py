@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The ways round the network that aren't packets (DESIGN section 7)."""
+import fcntl
 import os
 import socket
 import threading
@@ -267,12 +268,10 @@ def test_inherited_network_sockets_as_stdio(lab, who, root):
         with s:
             code = DOMAIN + """
 def again():
-    s = socket.socket(fileno=os.dup(0))
-    try:
-        libc.connect(0, struct.pack('=H14x', 0), 16)    # AF_UNSPEC
-    finally:
-        pass
-    s.connect(('11.0.2.30', 7000))
+    libc.connect(0, struct.pack('=H14x', 0), 16)    # AF_UNSPEC: disconnect
+    sin = struct.pack('!HH4s8x', 0, 7000, socket.inet_aton('11.0.2.30'))
+    if libc.connect(0, struct.pack('=H', 2) + sin[2:], 16) != 0:
+        raise OSError(ctypes.get_errno(), '')
 got = None
 if sys.argv[1] == 'tcp':
     os.write(1, b'through the front')
@@ -297,13 +296,14 @@ def test_other_descriptors_are_closed(lab, who):
     s = inet_pair(lab)
     r, w = os.pipe()
     try:
-        fds = [os.dup2(s.fileno(), 60), os.dup2(r, 61)]
+        fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, 600) for fd in (s.fileno(), r)]
         d = lab.run([lab_module.PYTHON, "-c",
                      "from inside import *\n" + DOMAIN +
-                     "out(fds=os.listdir('/proc/self/fd'), d=domain(60))"],
-                    pass_fds=fds, who=who, flows=ECHO_FLOW)
+                     "out(fds=os.listdir('/proc/self/fd'), d=domain(int(sys."
+                     "argv[1])))", str(fds[0])], pass_fds=fds, who=who,
+                    flows=ECHO_FLOW)
         assert d.json["d"] == "EBADF"
-        assert not {"60", "61"} & set(d.json["fds"])
+        assert not {str(fd) for fd in fds} & set(d.json["fds"])
     finally:
         for fd in (r, w, *fds):
             os.close(fd)

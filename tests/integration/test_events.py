@@ -6,7 +6,8 @@ from servers import ECHO
 
 T = "tcp.example.org"
 FIELDS = {"time", "sandbox", "event", "kind", "name", "addr", "port", "reason",
-          "entry", "pid", "comm", "bytes_out", "bytes_in", "count"}
+          "entry", "pid", "comm", "bytes_out", "bytes_in", "count", "qtype",
+          "text"}
 EVENTS = {"refused", "allowed", "learned", "closed", "policy", "error"}
 KINDS = {"dns", "tcp", "udp", "icmp", "tls", "http", "packet"}
 REASONS = {"not_listed", "port", "denied", "private", "name_mismatch",

@@ -104,7 +104,10 @@ def at_once():
 out(n=len(got), e=e, at_once=attempt(at_once))
 """
     j = lab.py(code, allow=ALLOW).json
-    assert j == {"n": 1000, "e": "ECONNRESET", "at_once": "ECONNRESET"}
+    assert (j["n"], j["e"]) == (1000, "ECONNRESET")
+    # A reset that comes before the connection is handed over ends the held
+    # SYN, which a client can't tell from a refused one.
+    assert j["at_once"] in ("ECONNRESET", "ECONNREFUSED")
 
 
 @NAMES
@@ -302,6 +305,7 @@ out(got=got, lines=lines, new=try_tcp(a.getpeername()[0], {ECHO}))
 
 # --- names bound to addresses (P9) ---
 
+@pytest.mark.xfail(strict=True, reason="not built yet: SNI and Host")
 @pytest.mark.parametrize("version", ["--tlsv1.2 --tls-max 1.2",
                                      "--tlsv1.3"])
 def test_other_site_on_the_same_address(lab, version):
@@ -324,6 +328,7 @@ curl -sS -m 5 http://good.example.org/; echo http=$?
     assert ("http", "name_mismatch") in reasons, reasons
 
 
+@pytest.mark.xfail(strict=True, reason="not built yet: SNI and Host")
 def test_client_hello_in_pieces(lab):
     """The name is found in a hello that is cut over segments."""
     code = """
@@ -355,6 +360,7 @@ out(good=go('good.example.org', 60),
 
 # --- UDP ---
 
+@pytest.mark.xfail(strict=True, reason="not built yet: the UDP relay")
 def test_udp(lab):
     code = """
 out(ok=try_udp('11.0.2.20', 7100), big=try_udp('11.0.2.20', 7100, b'x' * 1400),
@@ -371,6 +377,7 @@ out(ok=try_udp('11.0.2.20', 7100), big=try_udp('11.0.2.20', 7100, b'x' * 1400),
     assert j["tcp"]["err"] == "ECONNREFUSED"
 
 
+@pytest.mark.xfail(strict=True, reason="not built yet: the UDP relay")
 def test_udp_by_name(lab):
     r = lab.py("a = resolve('tcp.example.org')['addrs'][0]\n"
                "out(ok=try_udp(a, 7100))", allow=[f"{T}:7100/udp"])
