@@ -32,6 +32,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "nft/batch_internal.h"
+#include "nft/netlink_internal.h"
 
 #define BATCH_TAIL	 64 /* the end message */
 #define BATCH_SEND_TRIES 8  /* interruptions to sit out */
@@ -127,8 +128,7 @@ static void copy_why(struct nlmsghdr *nlh, char why[BATCH_WHY_LEN])
 	}
 	if (off > len)
 		return;
-	mnl_attr_for_each_payload((void *)((char *)e + off), len - off)
-	{
+	mnl_attr_for_each_payload ((void *)((char *)e + off), len - off) {
 		if (mnl_attr_get_type(attr) != NLMSGERR_ATTR_MSG ||
 		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) < 0)
 			continue;
@@ -184,7 +184,7 @@ static bool read_answers(struct answers *a, const struct batch_io *io)
 		if (r < 0)
 			return false;
 		left = (int)r;
-		for (; mnl_nlmsg_ok(nlh, left);
+		for (; netlink_is_whole(nlh, left);
 		     nlh = mnl_nlmsg_next(nlh, &left))
 			take_answer(a, nlh);
 	}

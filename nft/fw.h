@@ -8,9 +8,10 @@
  * fw_flush() is synchronous and never waits for anything outside.
  *
  * Changes are collected as transactions during a turn of the loop and go out
- * as one batch (cut to what the socket takes), deletions first. One bad element
- * aborts a whole batch, so after a failure each transaction is tried alone and
- * hears its own result.
+ * as one batch (cut to what the socket takes), deletions first, unless a turn
+ * adds and deletes the very same element: then in the order of submission. One
+ * bad element aborts a whole batch, so after a failure each transaction is
+ * tried alone and hears its own result.
  */
 #ifndef EGRET_NFT_FW_H
 #define EGRET_NFT_FW_H
@@ -33,7 +34,7 @@ enum fw_mark {
 };
 
 /* NFLOG groups in the gateway netns. */
-#define FW_GROUP_SYN 1	/* whole SYNs to open addresses, to be held */
+#define FW_GROUP_SYN  1 /* whole SYNs to open addresses, to be held */
 #define FW_GROUP_DROP 2 /* refusals */
 
 enum fw_set {
@@ -52,7 +53,11 @@ enum fw_set {
 	FW_SET_MAX,
 };
 
-/* An element of a set; each exists once for IPv4 and once for IPv6. */
+/*
+ * An element of a set; each exists once for IPv4 and once for IPv6. Elements of
+ * interval sets must be disjoint: an overlap may be refused with -EEXIST, also
+ * by fw_submit(), depending on which came first.
+ */
 struct fw_elem {
 	enum fw_set set;
 	struct prefix prefix;	   /* whole length for single addresses */
@@ -64,11 +69,11 @@ struct fw_elem {
 
 /* What the ruleset is made for; addresses are the design's constants. */
 struct fw_config {
-	const char *gw_ifname;	     /* the gateway's end of the pair, "gw0" */
-	const char *inject_ifname;   /* receiving end of the inner pair */
+	const char *gw_ifname;	   /* the gateway's end of the pair, "gw0" */
+	const char *inject_ifname; /* receiving end of the inner pair */
 	uint8_t gw_mac[6], sb_mac[6];
 	struct addr sb_addr4, sb_addr6; /* the sandbox's only addresses */
-	uint16_t relay_port;	     /* TPROXY target, TCP, v4 and v6 */
+	uint16_t relay_port;		/* TPROXY target, TCP, v4 and v6 */
 };
 
 /*
@@ -81,7 +86,10 @@ struct fw_txn {
 	bool del; /* delete instead of add */
 	/**
 	 * @result: 0 when the kernel has acknowledged all, or negative errno:
-	 * then none of the elements was changed by this transaction.
+	 * then none of the elements was changed by this transaction. -EMSGSIZE
+	 * when it is more than a batch takes. -EIO when acknowledgements were
+	 * lost again and again: then what was to be added has been deleted,
+	 * whoever had added it, and what was to be deleted may still be there.
 	 * @why:    extended error text or NULL
 	 */
 	void (*done)(struct fw_txn *t, int result, const char *why);
@@ -94,7 +102,8 @@ struct fw_stats {
 
 /**
  * fw_new() - take an nfnetlink socket
- * @nl_fd: NETLINK_NETFILTER socket of the gateway netns, bound; not owned
+ * @nl_fd: NETLINK_NETFILTER socket of the gateway netns, bound; not owned. Its
+ *         buffers, as they are now, decide how large a batch may be
  */
 int fw_new(struct fw **ret, int nl_fd, struct err *err);
 void fw_free(struct fw *fw);
@@ -106,7 +115,13 @@ int fw_install(struct fw *fw, const struct fw_config *cfg, struct err *err);
 /** fw_install_guard() - for a sandbox netns: drop all but lo and @ifname */
 int fw_install_guard(struct fw *fw, const char *ifname, struct err *err);
 
-/** fw_submit() - queue for the next fw_flush(); @t->done always comes */
+/**
+ * fw_submit() - queue for the next fw_flush(); @t->done always comes (from
+ * fw_free() with -ECANCELED)
+ *
+ * Adding an element that exists is no error, deleting one that doesn't is
+ * -ENOENT.
+ */
 void fw_submit(struct fw *fw, struct fw_txn *t);
 void fw_cancel(struct fw_txn *t);
 bool fw_has_pending(const struct fw *fw);
@@ -119,6 +134,10 @@ void fw_flush(struct fw *fw);
  *
  * For policy changes. Adding an element that exists and deleting one that
  * doesn't are errors of the caller, reported as -EEXIST / -ENOENT.
+ *
+ * What a batch doesn't take (some 2 500 networks with the smallest buffers) is
+ * cut: deletions of what opens, then what closes, then additions of what opens.
+ * After a failure in the middle the sets are a mixture: close the network.
  */
 int fw_apply(struct fw *fw, const struct fw_elem *del, size_t n_del,
 	     const struct fw_elem *add, size_t n_add, struct err *err);

@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "nft/netlink_internal.h"
 #include "nft/nflog.h"
 #include "nft/nflog_internal.h"
 
@@ -53,13 +54,16 @@ static void copy_prefix(struct nflog_packet *p, const struct nlattr *attr)
 /* Return: false when the message has no packet, or a malformed attribute. */
 static bool parse_packet(struct nlmsghdr *nlh, struct nflog_packet *p)
 {
+	size_t len = mnl_nlmsg_get_payload_len(nlh);
 	struct nlattr *attr;
 
 	*p = (struct nflog_packet){ 0 };
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(struct nfgenmsg))
+	if (len < sizeof(struct nfgenmsg))
 		return false;
-	mnl_attr_for_each(attr, nlh, sizeof(struct nfgenmsg))
-	{
+	/* mnl_attr_for_each() would round the message's length up. */
+	mnl_attr_for_each_payload (
+		mnl_nlmsg_get_payload_offset(nlh, sizeof(struct nfgenmsg)),
+		len - sizeof(struct nfgenmsg)) {
 		switch (mnl_attr_get_type(attr)) {
 		case NFULA_PAYLOAD:
 			p->data = mnl_attr_get_payload(attr);
@@ -86,7 +90,7 @@ int nflog_parse(void *data, size_t len, nflog_fn *fn, void *ctx)
 	int left = len < INT_MAX ? (int)len : INT_MAX;
 	int n = 0;
 
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+	for (; netlink_is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
 		struct nflog_packet p;
 
 		if (nlh->nlmsg_type != NFLOG_TYPE(NFULNL_MSG_PACKET) ||
@@ -182,7 +186,7 @@ static int read_ack(int fd)
 			continue;
 		if (n < 0)
 			return (int)n;
-		if (!mnl_nlmsg_ok(&buf.align, (int)n) ||
+		if (!netlink_is_whole(&buf.align, (int)n) ||
 		    buf.align.nlmsg_type != NLMSG_ERROR ||
 		    mnl_nlmsg_get_payload_len(&buf.align) < sizeof(*e))
 			continue;

@@ -13,8 +13,8 @@
  *           end. An interval up to the highest address has no end element
  *
  * Each field of a concatenation is padded to four bytes. ICMP has no port: its
- * elements have port 0, and its rules see to a 0 in the port's register, so that
- * one set serves all protocols.
+ * elements have port 0, and its rules see to a 0 in the port's register, so
+ * that one set serves all protocols.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -20,8 +20,8 @@
 #include "base/err.h"
 #include "nft/fw.h"
 
-#define PRESENT 50000
-#define ROUNDS 200
+#define PRESENT	  50000
+#define ROUNDS	  200
 #define BATCH_MAX 2000
 
 static struct fw_elem elem_at(uint32_t i)

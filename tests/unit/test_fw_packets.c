@@ -402,6 +402,28 @@ START_TEST(udp)
 }
 END_TEST
 
+/* Open, but nothing listens: the kernel says so, and nothing is logged. */
+START_TEST(udp_without_a_socket)
+{
+	const struct fw_elem e =
+		fwlab_elem(FW_SET_OPEN, open_addrs[_i], _i ? 128 : 32,
+			   IPPROTO_UDP, 999, 999);
+	struct lab lab;
+	int fd;
+
+	if (!start(&lab))
+		return;
+	fwlab_add(&lab.fw, &e, 1);
+	fd = dial(&lab, open_addrs[_i], 999, SOCK_DGRAM);
+	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
+	ck_assert_int_eq(readable(fd, WAIT_MS), 1);
+	ck_assert_int_eq(error_of(fd), ECONNREFUSED);
+	ck_assert_int_eq(count_log(lab.fw.sock.nflog_drop), 0);
+	(void)close(fd);
+	end(&lab);
+}
+END_TEST
+
 START_TEST(dns_is_delivered)
 {
 	static const char *const dst[] = { "8.8.8.8", "2a0e:b107::53" };
@@ -932,6 +954,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, injection_is_judged, 0, 2);
 	tcase_add_test(tc, many_refused_syns);
 	tcase_add_loop_test(tc, udp, 0, 2);
+	tcase_add_loop_test(tc, udp_without_a_socket, 0, 2);
 	tcase_add_loop_test(tc, dns_is_delivered, 0, 2);
 	tcase_add_test(tc, ping_is_refused);
 	tcase_add_test(tc, frame_by_frame);
