@@ -31,7 +31,7 @@
 /* Listeners, packet sockets, the eventfd, and some for calls in progress. */
 #define FDS_OWN	     16U
 #define FDS_PER_FLOW 2U
-#define PIPES_MAX    64U
+#define PIPES_MAX    32U
 #define PIPES_MIN    2U
 #define FDS_PER_PIPE 2U
 /* A descriptor in 32 may belong to a pipe. */

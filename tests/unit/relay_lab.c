@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,6 +354,15 @@ static void on_refused(void *ctx, const struct relay_flow_info *f,
 	lab->last_refused = *f;
 }
 
+static void raise_fd_limit(void)
+{
+	struct rlimit l;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &l), 0);
+	l.rlim_cur = l.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &l), 0);
+}
+
 void lab_open(struct lab *lab, uint32_t max_fds)
 {
 	static const struct relay_ops ops = {
@@ -364,6 +374,7 @@ void lab_open(struct lab *lab, uint32_t max_fds)
 	struct relay_config cfg = { .max_fds = max_fds };
 
 	memset(lab, 0, sizeof(*lab));
+	raise_fd_limit();
 	make_namespaces(lab);
 	memcpy(cfg.inject_src_mac, inject_src, 6);
 	memcpy(cfg.inject_dst_mac, inject_dst, 6);
