@@ -95,30 +95,37 @@ static int read_opened(int fd, const struct stat *st, size_t max,
 	return 0;
 }
 
-int io_read_file(const char *path, size_t max, char **ret_data, size_t *ret_len,
-		 struct err *err)
+int io_read_fd(int fd, const char *name, size_t max, char **ret_data,
+	       size_t *ret_len, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
 	int r;
 
 	if (max > SIZE_MAX / 4)
 		return err_set(err, -EINVAL, "limit of %zu bytes", max);
+	if (fstat(fd, &st) < 0)
+		return err_set_errno(err, -errno, "cannot stat '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "'%s' is not a regular file",
+			       name);
+	r = read_opened(fd, &st, max, ret_data, ret_len);
+	if (r == -EFBIG)
+		return err_set(err, r, "'%s' is larger than %zu bytes", name,
+			       max);
+	if (r < 0)
+		return err_set_errno(err, r, "cannot read '%s'", name);
+	return 0;
+}
+
+int io_read_file(const char *path, size_t max, char **ret_data, size_t *ret_len,
+		 struct err *err)
+{
+	_cleanup_(fd_closep) int fd = -1;
+
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return err_set_errno(err, -errno, "cannot open '%s'", path);
-	if (fstat(fd, &st) < 0)
-		return err_set_errno(err, -errno, "cannot stat '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "'%s' is not a regular file",
-			       path);
-	r = read_opened(fd, &st, max, ret_data, ret_len);
-	if (r == -EFBIG)
-		return err_set(err, r, "'%s' is larger than %zu bytes", path,
-			       max);
-	if (r < 0)
-		return err_set_errno(err, r, "cannot read '%s'", path);
-	return 0;
+	return io_read_fd(fd, path, max, ret_data, ret_len, err);
 }
 
 int io_write_text(const char *path, const char *text)

@@ -31,6 +31,13 @@ int io_read_full(int fd, void *data, size_t len);
 int io_read_file(const char *path, size_t max, char **ret_data, size_t *ret_len,
 		 struct err *err);
 
+/**
+ * io_read_fd() - the same of an opened file
+ * @name: for the sentences
+ */
+int io_read_fd(int fd, const char *name, size_t max, char **ret_data,
+	       size_t *ret_len, struct err *err);
+
 /** io_write_text() - open an existing file O_WRONLY, write @text once */
 int io_write_text(const char *path, const char *text);
 

@@ -4,11 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -112,15 +114,32 @@ static void print_usage(const struct cmd *self)
 /* ---- allowlist ---- */
 
 static int add_source(struct run *run, const char *path, bool must_exist,
-		      struct err *err)
+		      bool is_safe, struct err *err)
 {
 	struct policyfile_sources *s = &run->sources;
+	struct policyfile *f = &s->files[s->n_files];
 
-	s->files[s->n_files].path = strdup(path);
-	if (!s->files[s->n_files].path)
+	f->path = strdup(path);
+	if (!f->path)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->files[s->n_files++].must_exist = must_exist;
+	f->must_exist = must_exist;
+	f->is_safe = is_safe;
+	f->dir_fd = -1;
+	s->n_files++;
 	return 0;
+}
+
+/* Can the command, which has the user's rights, put files into the directory
+   of this one? */
+static bool is_out_of_reach(const char *path)
+{
+	char copy[PATH_MAX];
+	struct stat st;
+
+	(void)snprintf(copy, sizeof(copy), "%s", path);
+	(void)dirname(copy);
+	return geteuid() != 0 && stat(copy, &st) == 0 &&
+	       st.st_uid != geteuid() && access(copy, W_OK) < 0;
 }
 
 /* An absolute path that isn't resolved: a link may be swapped later. */
@@ -148,6 +167,7 @@ static int choose_list(struct run *run, struct err *err)
 {
 	const struct run_options *o = &run->opt;
 	char path[PATH_MAX];
+	bool is_safe = true;
 	int r;
 
 	if (o->project && o->allowlist)
@@ -155,14 +175,16 @@ static int choose_list(struct run *run, struct err *err)
 			       "--project and --allowlist exclude each other");
 	if (!o->project && !o->allowlist) {
 		r = rundir_own_list(&run->rundir, path, sizeof(path), err);
-		return r < 0 ? r : add_source(run, path, true, err);
+		return r < 0 ? r : add_source(run, path, true, true, err);
 	}
-	if (o->project)
+	if (o->project) {
 		r = rundir_project_list(o->project, path, sizeof(path), err);
-	else
+	} else {
 		r = absolute(o->allowlist, path, sizeof(path), err);
+		is_safe = r == 0 && is_out_of_reach(path);
+	}
 	if (r == 0)
-		r = add_source(run, path, true, err);
+		r = add_source(run, path, true, is_safe, err);
 	if (r == 0)
 		r = rundir_link_list(&run->rundir, path, err);
 	return r;
@@ -177,14 +199,16 @@ static int choose_sources(struct run *run, struct err *err)
 	run->sources.n_allow = run->opt.allow.n;
 	run->sources.deny = run->opt.deny.v;
 	run->sources.n_deny = run->opt.deny.n;
-	r = add_source(run, "/etc/egret/always.hosts", false, err);
+	r = add_source(run, "/etc/egret/always.hosts", false, true, err);
 	if (r < 0)
 		return r;
-	if (rundir_config(run->config_dir, sizeof(run->config_dir), NULL) ==
-	    0) {
+	/* Made if need be: a hidden directory is one that the command can't
+	   make for the next run to read. */
+	if (rundir_make_config(run->config_dir, sizeof(run->config_dir),
+			       NULL) == 0) {
 		(void)snprintf(path, sizeof(path), "%s/always.hosts",
 			       run->config_dir);
-		r = add_source(run, path, false, err);
+		r = add_source(run, path, false, true, err);
 		if (r < 0)
 			return r;
 	} else {
@@ -270,7 +294,7 @@ static void hide(struct run *run, const char *path)
 {
 	struct mounts_config *m = &run->front.init.mounts;
 
-	if (path[0] && access(path, F_OK) == 0)
+	if (path[0])
 		run->hidden[m->n_hidden++] = path;
 }
 
@@ -286,7 +310,7 @@ static int choose_masks(struct run *run, struct err *err)
 	m->resolv_conf = run->resolv_conf;
 	m->kuid_is_root = geteuid() == 0;
 	m->hidden = run->hidden;
-	hide(run, run->rundir.base);
+	m->runtime_dir = run->rundir.base;
 	hide(run, run->config_dir);
 	hide(run, "/etc/egret");
 	for (i = 0; i < run->sources.n_files; i++)

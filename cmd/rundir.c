@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rundir.c - runtime directories and project files */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,6 +119,28 @@ static int take_dir(struct rundir *rd, struct err *err)
 	return 0;
 }
 
+/* Takes away what killed runs left: directories whose lock nobody holds. */
+static void clean_up(const char *base)
+{
+	DIR *d = opendir(base);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		struct rundir old = { .lock_fd = -1 };
+
+		if (!rundir_is_name(e->d_name) ||
+		    snprintf(old.base, sizeof(old.base), "%s", base) >=
+			    (int)sizeof(old.base))
+			continue;
+		(void)snprintf(old.id, sizeof(old.id), "%.*s",
+			       (int)sizeof(old.id) - 1, e->d_name);
+		if (strcmp(old.id, e->d_name) == 0 && take_dir(&old, NULL) == 0)
+			rundir_remove(&old);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
 int rundir_create(struct rundir *ret, const char *project, struct err *err)
 {
 	unsigned int i;
@@ -130,6 +153,7 @@ int rundir_create(struct rundir *ret, const char *project, struct err *err)
 		r = make_private_dir(ret->base, err);
 	if (r < 0)
 		return r;
+	clean_up(ret->base);
 	for (i = 1; i <= SAME_NAME_MAX; i++) {
 		if (!project)
 			(void)snprintf(ret->id, sizeof(ret->id), "run-%d",
@@ -270,7 +294,7 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 			       target);
 	if (strlen(real) >= size)
 		return err_set(err, -ENAMETOOLONG, "the path is too long");
-	(void)strcpy(ret_path, real);
+	memcpy(ret_path, real, strlen(real) + 1);
 	return 0;
 }
 
@@ -289,6 +313,20 @@ static int make_parents(char *path, struct err *err)
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+int rundir_make_config(char *ret_path, size_t size, struct err *err)
+{
+	int r;
+
+	r = rundir_config(ret_path, size, err);
+	if (r == 0)
+		r = make_parents(ret_path, err);
+	if (r < 0)
+		return r;
+	if (mkdir(ret_path, 0700) < 0 && errno != EEXIST)
+		return err_set_errno(err, -errno, "cannot make %s", ret_path);
 	return 0;
 }
 

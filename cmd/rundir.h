@@ -61,6 +61,9 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 /** rundir_config() - $XDG_CONFIG_HOME/egret, whether it exists or not */
 int rundir_config(char *ret_path, size_t size, struct err *err);
 
+/** rundir_make_config() - the same directory, made if it isn't there */
+int rundir_make_config(char *ret_path, size_t size, struct err *err);
+
 /**
  * rundir_project_list() - a project's file, created with an explanation when
  * it isn't there yet

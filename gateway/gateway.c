@@ -55,7 +55,7 @@
 /* Descriptors that aren't the relay's: sockets of the set-up, DNS clients,
    upstream queries, inotify. */
 #define FDS_RESERVED 512U
-#define FDS_MIN 1024U
+#define FDS_MIN 64U
 /* A held SYN has at most 60 + 60 octets of headers; a refused packet is only
    read up to its ports. */
 #define SYN_COPY_LEN 192
@@ -240,6 +240,7 @@ static int watch_all(struct gateway *gw, struct err *err)
 static int raise_fd_limit(uint32_t *ret_max, struct err *err)
 {
 	struct rlimit rl;
+	uint32_t max;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return err_set_errno(err, -errno, "cannot read the limit of "
@@ -253,9 +254,8 @@ static int raise_fd_limit(uint32_t *ret_max, struct err *err)
 			       "the hard limit of descriptors is too low; "
 			       "raise it to %u at least (ulimit -Hn)",
 			       FDS_MIN);
-	*ret_max = rl.rlim_max > UINT32_MAX ? UINT32_MAX :
-					      (uint32_t)rl.rlim_max;
-	*ret_max -= FDS_RESERVED;
+	max = rl.rlim_max > INT32_MAX ? INT32_MAX : (uint32_t)rl.rlim_max;
+	*ret_max = max - (max / 2 < FDS_RESERVED ? max / 2 : FDS_RESERVED);
 	return 0;
 }
 
@@ -339,6 +339,9 @@ static int start_policy(struct gateway *gw, struct err *err)
 	int r;
 
 	/* Watched before it is read: no edit falls between. */
+	r = policyfile_pin(gw->cfg->sources, err);
+	if (r < 0)
+		return r;
 	r = policyfile_watch_new(&gw->watch, gw->loop, gw->cfg->sources,
 				 gateway_policy_reload, gw, err);
 	if (r < 0)

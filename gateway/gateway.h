@@ -12,7 +12,7 @@
 
 struct gateway_config {
 	const char *id; /* of the sandbox, "study42" or "run-4711" */
-	const struct policyfile_sources *sources;
+	struct policyfile_sources *sources; /* pinned by the gateway */
 	bool want_events; /* all kinds, not only refusals and errors */
 	struct plumbing_config plumbing;
 };

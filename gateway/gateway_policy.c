@@ -107,15 +107,14 @@ static int collect_closed(const struct gateway *gw, const struct policy *p,
 
 struct change {
 	struct gateway *gw;
-	struct elem_vec del, add;
+	struct elem_diff diff;
 	struct elem_vec policy_elems, closed_elems;
 	bool committed;
 };
 
 static void change_done(struct change *c)
 {
-	elem_vec_done(&c->del);
-	elem_vec_done(&c->add);
+	elem_diff_done(&c->diff);
 	elem_vec_done(&c->policy_elems);
 	elem_vec_done(&c->closed_elems);
 }
@@ -130,11 +129,11 @@ static int collect_entries(struct change *c, const struct policy *p)
 	if (r == 0)
 		r = collect_closed(gw, p, &c->closed_elems);
 	if (r == 0)
-		r = openings_diff(&gw->policy_elems, &c->policy_elems, &c->del,
-				  &c->add);
+		r = openings_diff(&gw->policy_elems, &c->policy_elems,
+				  &c->diff);
 	if (r == 0)
-		r = openings_diff(&gw->closed_elems, &c->closed_elems, &c->del,
-				  &c->add);
+		r = openings_diff(&gw->closed_elems, &c->closed_elems,
+				  &c->diff);
 	return r;
 }
 
@@ -143,10 +142,12 @@ static int commit(struct change *c, struct err *err)
 	struct gateway *gw = c->gw;
 	int r;
 
-	r = fw_apply(gw->fw, c->del.v, c->del.n, c->add.v, c->add.n, err);
+	r = fw_apply(gw->fw, c->diff.del.v, c->diff.del.n, c->diff.add.v,
+		     c->diff.add.n, err);
 	if (r < 0)
 		return r;
-	openings_confirm(grants_openings(gw->grants), c->add.v, c->add.n);
+	openings_confirm(grants_openings(gw->grants), c->diff.add.v,
+			 c->diff.add.n);
 	elem_vec_done(&gw->policy_elems);
 	elem_vec_done(&gw->closed_elems);
 	gw->policy_elems = c->policy_elems;
@@ -166,7 +167,7 @@ static int on_lease_change(void *ctx, const struct resolver_grant_elem *del,
 	int r;
 
 	r = openings_change(grants_openings(c->gw->grants), del, n_del, add,
-			    n_add, &c->del, &c->add);
+			    n_add, &c->diff);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot compute the change");
 	return commit(c, err);

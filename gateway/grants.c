@@ -30,7 +30,7 @@ struct grant_op {
 	struct grants *gs;
 	struct resolver_grant *g;
 	struct fw_txn txn_del, txn_add;
-	struct elem_vec del, add;
+	struct elem_diff diff;
 	int waiting; /* transactions whose result is still to come */
 	int result;  /* the first failure, or 0 */
 	char why[WHY_MAX];
@@ -81,8 +81,7 @@ static void finish(struct grant_op *op)
 	int result = op->result;
 
 	(void)snprintf(why, sizeof(why), "%s", op->why);
-	elem_vec_done(&op->del);
-	elem_vec_done(&op->add);
+	elem_diff_done(&op->diff);
 	free(op);
 	g->impl = NULL;
 	g->done(g, result, result < 0 && why[0] ? why : NULL);
@@ -110,9 +109,9 @@ static void on_add_done(struct fw_txn *t, int result, const char *why)
 	if (result < 0) {
 		note_failure(op, result, why);
 		openings_fail(op->gs->openings, op->g->elems,
-			      op->g->del ? 0 : op->g->n, op->add.v, op->add.n);
+			      op->g->del ? 0 : op->g->n, op->diff.add.v, op->diff.add.n);
 	} else {
-		openings_confirm(op->gs->openings, op->add.v, op->add.n);
+		openings_confirm(op->gs->openings, op->diff.add.v, op->diff.add.n);
 	}
 	one_less(op);
 }
@@ -154,7 +153,7 @@ void grants_submit(struct grants *gs, struct resolver_grant *g)
 	op->g = g;
 	g->impl = op;
 	r = openings_change(gs->openings, g->elems, g->del ? g->n : 0, g->elems,
-			    g->del ? 0 : g->n, &op->del, &op->add);
+			    g->del ? 0 : g->n, &op->diff);
 	if (r < 0) {
 		/* The bookkeeping may be behind the kernel: nothing may stay
 		   open that it doesn't know of. */
@@ -164,8 +163,8 @@ void grants_submit(struct grants *gs, struct resolver_grant *g)
 		return;
 	}
 	/* Counted first: no result can finish the other's operation early. */
-	op->waiting = 1 + (op->del.n > 0) + (op->add.n > 0);
-	submit_txn(op, &op->txn_del, &op->del, true, on_del_done);
-	submit_txn(op, &op->txn_add, &op->add, false, on_add_done);
+	op->waiting = 1 + (op->diff.del.n > 0) + (op->diff.add.n > 0);
+	submit_txn(op, &op->txn_del, &op->diff.del, true, on_del_done);
+	submit_txn(op, &op->txn_add, &op->diff.add, false, on_add_done);
 	one_less(op);
 }

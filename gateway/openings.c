@@ -85,6 +85,12 @@ void elem_vec_done(struct elem_vec *vec)
 	memset(vec, 0, sizeof(*vec));
 }
 
+void elem_diff_done(struct elem_diff *d)
+{
+	elem_vec_done(&d->del);
+	elem_vec_done(&d->add);
+}
+
 int openings_new(struct openings **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
@@ -371,7 +377,7 @@ static bool vec_has(const struct elem_vec *vec, const struct fw_elem *e)
 /* Gives out the difference between what is known and @want, and makes @want
    the known state. */
 static int move_to(struct opening *o, const struct elem_vec *want,
-		   struct elem_vec *ret_del, struct elem_vec *ret_add)
+		   struct elem_diff *ret)
 {
 	struct known_elem *now;
 	size_t i;
@@ -382,14 +388,14 @@ static int move_to(struct opening *o, const struct elem_vec *want,
 		return -ENOMEM;
 	for (i = 0; r == 0 && i < o->n_elems; i++)
 		if (!vec_has(want, &o->elems[i].e))
-			r = elem_vec_push(ret_del, &o->elems[i].e);
+			r = elem_vec_push(&ret->del, &o->elems[i].e);
 	for (i = 0; r == 0 && i < want->n; i++) {
 		const struct known_elem *k = known_find(o, &want->v[i]);
 
 		now[i].e = want->v[i];
 		now[i].confirmed = k && k->confirmed;
 		if (!now[i].confirmed)
-			r = elem_vec_push(ret_add, &want->v[i]);
+			r = elem_vec_push(&ret->add, &want->v[i]);
 	}
 	if (r < 0) {
 		free(now);
@@ -402,7 +408,7 @@ static int move_to(struct opening *o, const struct elem_vec *want,
 }
 
 static int recompute(struct openings *o, const struct addr *a,
-		     struct elem_vec *ret_del, struct elem_vec *ret_add)
+		     struct elem_diff *ret)
 {
 	struct opening **slot = slot_of(o, a);
 	_cleanup_(elem_vec_done) struct elem_vec want = { 0 };
@@ -413,7 +419,7 @@ static int recompute(struct openings *o, const struct addr *a,
 		return 0;
 	r = elems_of(x, &want);
 	if (r == 0)
-		r = move_to(x, &want, ret_del, ret_add);
+		r = move_to(x, &want, ret);
 	if (r == 0 && !x->n_grants) {
 		*slot = x->next;
 		opening_free(x);
@@ -447,7 +453,7 @@ static void del_grant(struct openings *o, const struct resolver_grant_elem *g)
 /* Recomputes each address of a list once if it comes in runs. */
 static int recompute_all(struct openings *o,
 			 const struct resolver_grant_elem *g, size_t n,
-			 struct elem_vec *ret_del, struct elem_vec *ret_add)
+			 struct elem_diff *ret)
 {
 	size_t i;
 	int r;
@@ -455,7 +461,7 @@ static int recompute_all(struct openings *o,
 	for (i = 0; i < n; i++) {
 		if (i && addr_equal(&g[i].addr, &g[i - 1].addr))
 			continue;
-		r = recompute(o, &g[i].addr, ret_del, ret_add);
+		r = recompute(o, &g[i].addr, ret);
 		if (r < 0)
 			return r;
 	}
@@ -464,8 +470,7 @@ static int recompute_all(struct openings *o,
 
 int openings_change(struct openings *o, const struct resolver_grant_elem *del,
 		    size_t n_del, const struct resolver_grant_elem *add,
-		    size_t n_add, struct elem_vec *ret_del,
-		    struct elem_vec *ret_add)
+		    size_t n_add, struct elem_diff *ret)
 {
 	size_t i;
 	int r;
@@ -477,10 +482,10 @@ int openings_change(struct openings *o, const struct resolver_grant_elem *del,
 		if (r < 0)
 			return r;
 	}
-	r = recompute_all(o, del, n_del, ret_del, ret_add);
+	r = recompute_all(o, del, n_del, ret);
 	if (r < 0)
 		return r;
-	return recompute_all(o, add, n_add, ret_del, ret_add);
+	return recompute_all(o, add, n_add, ret);
 }
 
 void openings_confirm(struct openings *o, const struct fw_elem *added, size_t n)

@@ -29,23 +29,29 @@ struct elem_vec {
 int elem_vec_push(struct elem_vec *vec, const struct fw_elem *e);
 void elem_vec_done(struct elem_vec *vec); /* frees, leaves it empty */
 
+/* What leads from one state of the kernel's sets to another. */
+struct elem_diff {
+	struct elem_vec del, add;
+};
+
+void elem_diff_done(struct elem_diff *d);
+
 int openings_new(struct openings **ret);
 void openings_free(struct openings *o);
 void openings_freep(struct openings **o);
 
 /**
  * openings_change() - leases open (@add) or close (@del) ports of addresses
- * @ret_del, @ret_add: elements are appended; what is pending in the kernel (not
- *                     yet confirmed) is given out again in @ret_add, as adding
- *                     an element twice changes nothing
+ * @ret: elements are appended; what is pending in the kernel (not yet
+ *       confirmed) is given out again among the additions, as adding an element
+ *       twice changes nothing
  *
- * Return: 0, or -ENOMEM (then call openings_change() with the roles swapped to
- * take back what was done, and use neither vector).
+ * Return: 0, or -ENOMEM: then the bookkeeping may be behind the kernel, and the
+ * caller must end the network.
  */
 int openings_change(struct openings *o, const struct resolver_grant_elem *del,
 		    size_t n_del, const struct resolver_grant_elem *add,
-		    size_t n_add, struct elem_vec *ret_del,
-		    struct elem_vec *ret_add);
+		    size_t n_add, struct elem_diff *ret);
 
 /** openings_confirm() - the kernel has acknowledged these additions */
 void openings_confirm(struct openings *o, const struct fw_elem *added,
@@ -59,7 +65,8 @@ void openings_fail(struct openings *o, const struct resolver_grant_elem *grants,
 		   size_t n_grants, const struct fw_elem *added, size_t n);
 
 /**
- * openings_of_policy() - elements for LISTED, DENY and EVERY sets: disjoint
+ * openings_of_policy() - elements of the LISTED, DENY and PUBLIC sets:
+ * disjoint
  */
 int openings_of_policy(const struct policy *p, struct elem_vec *ret);
 
@@ -68,6 +75,6 @@ int openings_of_policy(const struct policy *p, struct elem_vec *ret);
  * in place
  */
 int openings_diff(struct elem_vec *from, struct elem_vec *to,
-		  struct elem_vec *ret_del, struct elem_vec *ret_add);
+		  struct elem_diff *ret);
 
 #endif /* EGRET_GATEWAY_OPENINGS_H */

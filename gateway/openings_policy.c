@@ -131,9 +131,9 @@ static int disjoin(struct box *v, size_t n, struct elem_vec *ret)
 
 static uint8_t ipproto_of(enum policy_proto proto)
 {
-	return proto == POLICY_TCP ? IPPROTO_TCP :
-	       proto == POLICY_UDP ? IPPROTO_UDP :
-				     IPPROTO_ICMP;
+	if (proto == POLICY_TCP)
+		return IPPROTO_TCP;
+	return proto == POLICY_UDP ? IPPROTO_UDP : IPPROTO_ICMP;
 }
 
 static size_t boxes_of_net(const struct policy_net *net, struct box *ret)
@@ -145,9 +145,11 @@ static size_t boxes_of_net(const struct policy_net *net, struct box *ret)
 	size_t i;
 
 	memset(&b, 0, sizeof(b));
-	b.set = net->deny				   ? FW_SET_DENY :
-		net->port.flags & POLICY_F_PRIVATE ? FW_SET_LISTED :
-							   FW_SET_PUBLIC;
+	b.set = FW_SET_PUBLIC;
+	if (net->port.flags & POLICY_F_PRIVATE)
+		b.set = FW_SET_LISTED;
+	if (net->deny)
+		b.set = FW_SET_DENY;
 	b.proto = ipproto_of(net->port.proto);
 	b.prefix = net->prefix;
 	b.lo = net->port.lo;
@@ -187,7 +189,7 @@ static int cmp_elem(const void *a, const void *b)
 }
 
 int openings_diff(struct elem_vec *from, struct elem_vec *to,
-		  struct elem_vec *ret_del, struct elem_vec *ret_add)
+		  struct elem_diff *ret)
 {
 	size_t i = 0, k = 0;
 	int r, c;
@@ -197,14 +199,17 @@ int openings_diff(struct elem_vec *from, struct elem_vec *to,
 	if (to->n)
 		qsort(to->v, to->n, sizeof(*to->v), cmp_elem);
 	while (i < from->n || k < to->n) {
-		c = i == from->n ? 1 :
-		    k == to->n	 ? -1 :
-				   cmp_elem(&from->v[i], &to->v[k]);
+		if (i == from->n)
+			c = 1;
+		else if (k == to->n)
+			c = -1;
+		else
+			c = cmp_elem(&from->v[i], &to->v[k]);
 		r = 0;
 		if (c < 0)
-			r = elem_vec_push(ret_del, &from->v[i]);
+			r = elem_vec_push(&ret->del, &from->v[i]);
 		else if (c > 0)
-			r = elem_vec_push(ret_add, &to->v[k]);
+			r = elem_vec_push(&ret->add, &to->v[k]);
 		if (r < 0)
 			return r;
 		i += c <= 0;

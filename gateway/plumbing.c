@@ -31,6 +31,7 @@
 #include "gateway/msg.h"
 #include "gateway/plumbing.h"
 #include "netns/idmap.h"
+#include "netns/layout.h"
 #include "netns/link.h"
 #include "netns/nsthread.h"
 #include "netns/sandbox.h"
@@ -60,7 +61,7 @@ static int enter_u1(const struct plumbing_config *cfg, struct err *err)
 /* The user's descriptors are the command's from now on. */
 static int let_go_of_stdio(const struct init_config *ic, struct err *err)
 {
-	_cleanup_(fd_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	size_t i;
 	int fd;
 
@@ -69,17 +70,17 @@ static int let_go_of_stdio(const struct init_config *ic, struct err *err)
 	for (fd = 0; fd < 3; fd++) {
 		if (ic->stdio[fd] > 2)
 			(void)close(ic->stdio[fd]);
-		if (dup2(null, fd) < 0)
+		if (null != fd && dup2(null, fd) < 0)
 			return err_set_errno(err, -errno,
 					     "cannot let go of descriptor %d",
 					     fd);
 	}
+	if (null > 2)
+		(void)close(null);
 	for (i = 0; i < ic->n_keep_fds; i++)
 		(void)close(ic->keep_fds[i]);
 	(void)close(ic->front_fd);
 	(void)close(ic->status_fd);
-	if (null <= 2)
-		null = -1;
 	return 0;
 }
 
@@ -133,13 +134,22 @@ static int job_gateway(void *arg, struct err *err)
 	int r;
 
 	r = link_create_pair(job->sandbox_netns, err);
-	if (r == 0)
-		r = link_setup_gateway(err);
+	/* Before the addresses: a netns may have IPv6 disabled by the host. */
 	if (r == 0)
 		r = sysctl_setup_gateway(err);
 	if (r == 0)
+		r = link_setup_gateway(err);
+	if (r == 0)
 		r = gwsock_open(job->sock, err);
 	return r;
+}
+
+/* The end that came up first sends nothing before the kernel has seen to it;
+   the first DNS answers would be lost. */
+static int job_wait(void *arg, struct err *err)
+{
+	(void)arg;
+	return link_wait_running(LAYOUT_GW_IFNAME, err);
 }
 
 static int job_sandbox(void *arg, struct err *err)
@@ -161,7 +171,10 @@ static int join_sandbox(struct plumbing *p, struct nsthread *gw, int netns,
 	r = nsthread_new(&sb, netns, err);
 	if (r < 0)
 		return r;
-	return nsthread_call(sb, job_sandbox, NULL, err);
+	r = nsthread_call(sb, job_sandbox, NULL, err);
+	if (r < 0)
+		return r;
+	return nsthread_call(gw, job_wait, NULL, err);
 }
 
 int plumbing_setup(struct plumbing *p, const struct plumbing_config *cfg,

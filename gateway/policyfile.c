@@ -3,14 +3,19 @@
  * policyfile.c - loading and watching the sources of a policy
  *
  * Theory of operation. inotify watches directories, not files: a watch on a
- * file dies with the first rename over it. For each file the directory of its
- * path is watched, and the directory of what the path resolves to, which
- * differs when the file is a symbolic link. After every event the watches are
- * laid anew (adding an existing one changes nothing), so a link that now points
- * elsewhere is followed.
+ * file dies with the first rename over it. A closed or renamed file is read at
+ * once. A write without close (IN_MODIFY) may be the middle of something: it
+ * waits for QUIET_MS of silence.
  *
- * A closed or renamed file is read at once. A write without close (IN_MODIFY)
- * may be the middle of something: it waits for QUIET_MS of silence.
+ * SECURITY. Masks keep the command from writing the files that are there when
+ * it starts. It may still change what a path leads to: in namespaces of its own
+ * it can detach the old tree and, through a descriptor that it kept, rename the
+ * directories above a mask or put another file in the masked one's place. So
+ * the directories are opened once, before the command runs, and names are
+ * looked up from there; and another file than the one of the start is obeyed
+ * only where the directory itself is out of the command's reach (is_safe), and
+ * then not through a symbolic link. Otherwise the old policy stays, with a
+ * sentence.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +26,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,23 +53,71 @@ struct policyfile_watch {
 	int fd;
 };
 
-static int load_file(struct policy_builder *b, const char *path,
-		     bool must_exist, policyfile_error_fn *on_error, void *ctx)
+static const char *base_name(const struct policyfile *f)
+{
+	return strrchr(f->path, '/') + 1;
+}
+
+static int open_file(const struct policyfile *f, struct err *err)
+{
+	static const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int fd;
+
+	if (f->dir_fd < 0)
+		fd = open(f->path, flags);
+	else
+		fd = openat(f->dir_fd, base_name(f), flags);
+	if (fd < 0)
+		return err_set_errno(err, -errno, "cannot open '%s'", f->path);
+	return fd;
+}
+
+/* Is this the file of the start, or one that only the user can have put
+   there? */
+static int check_identity(const struct policyfile *f, int fd, struct err *err)
+{
+	struct stat st, link;
+
+	if (f->dir_fd < 0)
+		return 0; /* before the start: nothing could interfere */
+	if (fstat(fd, &st) < 0)
+		return err_set_errno(err, -errno, "cannot look at '%s'",
+				     f->path);
+	if (st.st_dev == f->dev && st.st_ino == f->ino)
+		return 0;
+	if (f->is_safe &&
+	    fstatat(f->dir_fd, base_name(f), &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    link.st_dev == st.st_dev && link.st_ino == st.st_ino)
+		return 0;
+	return err_set(err, -EPERM,
+		       "%s was replaced by another file, which the sandboxed "
+		       "command could have done as well; write into the file "
+		       "that was there (as 'egret allow' does), or keep the "
+		       "list in a project (egret run -p NAME)",
+		       f->path);
+}
+
+static int load_file(struct policy_builder *b, const struct policyfile *f,
+		     policyfile_error_fn *on_error, void *ctx)
 {
 	_cleanup_(freep) char *text = NULL;
+	_cleanup_(fd_closep) int fd = -1;
 	char line[ERROR_LINE_MAX];
 	struct err err = { 0 };
 	size_t len = 0;
 	int r;
 
-	r = io_read_file(path, POLICY_TEXT_MAX, &text, &len, &err);
-	if (r == -ENOENT && !must_exist)
+	fd = open_file(f, &err);
+	if (fd == -ENOENT && !f->must_exist)
 		return 0;
+	r = fd < 0 ? fd : check_identity(f, fd, &err);
+	if (r == 0)
+		r = io_read_fd(fd, f->path, POLICY_TEXT_MAX, &text, &len, &err);
 	if (r == 0) {
-		r = policy_builder_add_text(b, path, text, len);
+		r = policy_builder_add_text(b, f->path, text, len);
 		if (r == 0)
 			return 0;
-		(void)err_set_errno(&err, r, "cannot take %s in", path);
+		(void)err_set_errno(&err, r, "cannot take '%s' in", f->path);
 	}
 	(void)snprintf(line, sizeof(line), "%s", err.msg);
 	on_error(ctx, line);
@@ -103,8 +157,7 @@ int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
 	if (r < 0)
 		return r;
 	for (i = 0; i < s->n_files; i++)
-		if (load_file(b, s->files[i].path, s->files[i].must_exist,
-			      on_error, ctx) < 0)
+		if (load_file(b, &s->files[i], on_error, ctx) < 0)
 			bad = true;
 	r = load_entries(b, s);
 	if (r < 0)
@@ -118,15 +171,65 @@ int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
 	return policy_build(b, ret);
 }
 
-static int watch_dir_of(int fd, const char *path)
+static int pin_one(struct policyfile *f, struct err *err)
 {
+	_cleanup_(fd_closep) int fd = -1;
 	char copy[PATH_MAX];
+	struct stat st;
 
-	if (strlen(path) >= sizeof(copy))
-		return -ENAMETOOLONG;
-	(void)strcpy(copy, path);
-	if (inotify_add_watch(fd, dirname(copy), WATCH_MASK | IN_ONLYDIR) < 0)
-		return -errno;
+	if (strlen(f->path) >= sizeof(copy))
+		return err_set(err, -ENAMETOOLONG, "the path '%s' is too long",
+			       f->path);
+	memcpy(copy, f->path, strlen(f->path) + 1);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && !f->must_exist)
+		return 0;
+	if (fd < 0)
+		return err_set_errno(err, -errno,
+				     "cannot open the directory of '%s'",
+				     f->path);
+	if (fstatat(fd, base_name(f), &st, 0) == 0) {
+		f->dev = st.st_dev;
+		f->ino = st.st_ino;
+	} else if (errno != ENOENT) {
+		return err_set_errno(err, -errno, "cannot look at '%s'",
+				     f->path);
+	}
+	f->dir_fd = fd_steal(&fd);
+	return 0;
+}
+
+int policyfile_pin(struct policyfile_sources *s, struct err *err)
+{
+	size_t i;
+	int r;
+
+	for (i = 0; i < s->n_files; i++) {
+		r = pin_one(&s->files[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int watch_file(struct policyfile_watch *w, const struct policyfile *f,
+		      struct err *err)
+{
+	char path[64];
+	char target[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->dir_fd);
+	if (inotify_add_watch(w->fd, path, WATCH_MASK | IN_ONLYDIR) < 0)
+		return err_set_errno(err, -errno,
+				     "cannot watch the directory of '%s'",
+				     f->path);
+	/* Of a symbolic link, writes to the file that it leads to count too. */
+	if (readlinkat(f->dir_fd, base_name(f), target, sizeof(target)) < 0)
+		return 0;
+	(void)snprintf(target, sizeof(target), "%s/%s", path, base_name(f));
+	if (inotify_add_watch(w->fd, target, IN_CLOSE_WRITE | IN_MODIFY) < 0 &&
+	    errno != ENOENT)
+		return err_set_errno(err, -errno, "cannot watch '%s'", f->path);
 	return 0;
 }
 
@@ -136,21 +239,13 @@ static int lay_watches(struct policyfile_watch *w, struct err *err)
 	int r;
 
 	for (i = 0; i < w->sources->n_files; i++) {
-		const char *path = w->sources->files[i].path;
-		_cleanup_(freep) char *real = NULL;
-
-		r = watch_dir_of(w->fd, path);
-		if (r == -ENOENT && !w->sources->files[i].must_exist)
-			continue; /* its directory isn't there: nothing to
-				     read, and none can come by a rename */
+		/* A directory that isn't there has nothing to read, now or
+		   later. */
+		if (w->sources->files[i].dir_fd < 0)
+			continue;
+		r = watch_file(w, &w->sources->files[i], err);
 		if (r < 0)
-			return err_set_errno(err, r,
-					     "cannot watch the directory of %s",
-					     path);
-		real = realpath(path, NULL);
-		/* Gone for the moment, or the same directory: both fine. */
-		if (real)
-			(void)watch_dir_of(w->fd, real);
+			return r;
 	}
 	return 0;
 }
@@ -158,9 +253,6 @@ static int lay_watches(struct policyfile_watch *w, struct err *err)
 static void tell_changed(struct policyfile_watch *w)
 {
 	loop_del_timer(&w->quiet);
-	/* What can't be watched now was reported at the start, or comes back
-	   with the next event of its parent. */
-	(void)lay_watches(w, NULL);
 	w->changed(w->ctx);
 }
 
@@ -177,16 +269,9 @@ static bool concerns_us(const struct policyfile_watch *w,
 
 	if (!ev->len || (ev->mask & IN_Q_OVERFLOW))
 		return true;
-	for (i = 0; i < w->sources->n_files; i++) {
-		const char *path = w->sources->files[i].path;
-		_cleanup_(freep) char *real = realpath(path, NULL);
-		const char *base = strrchr(path, '/') + 1;
-
-		if (!strcmp(ev->name, base))
+	for (i = 0; i < w->sources->n_files; i++)
+		if (!strcmp(ev->name, base_name(&w->sources->files[i])))
 			return true;
-		if (real && !strcmp(ev->name, strrchr(real, '/') + 1))
-			return true;
-	}
 	return false;
 }
 

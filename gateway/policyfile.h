@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct err;
 struct loop;
@@ -19,17 +20,31 @@ struct policyfile_watch;
 
 #define POLICYFILE_FILES_MAX 4
 
+struct policyfile {
+	char *path;	 /* absolute; owned */
+	bool must_exist; /* a missing file is an error at the start */
+	bool is_safe;	 /* its directory is one that the command can't write:
+			    hidden from it, or not the user's */
+	/* private, from policyfile_pin() on */
+	int dir_fd; /* the directory, opened before the command runs; -1 */
+	dev_t dev;  /* the file at that time; ino 0 when there was none */
+	ino_t ino;
+};
+
 struct policyfile_sources {
-	struct {
-		char *path;   /* absolute; owned */
-		bool must_exist; /* a missing file is an error at the start */
-	} files[POLICYFILE_FILES_MAX];
+	struct policyfile files[POLICYFILE_FILES_MAX];
 	size_t n_files;
 	const char *const *allow; /* --allow; borrowed from argv */
 	size_t n_allow;
 	const char *const *deny; /* --deny */
 	size_t n_deny;
 };
+
+/**
+ * policyfile_pin() - open the directories and note which files they have now;
+ * before the command runs
+ */
+int policyfile_pin(struct policyfile_sources *s, struct err *err);
 
 /**
  * policyfile_load() - read all sources and build the policy
@@ -44,9 +59,9 @@ int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
 /**
  * policyfile_watch_new() - call @changed when a file may have been edited
  *
- * Every way of editing counts: writing in place, renaming over it, swapping a
- * symbolic link, deleting and creating. Writes are waited out for a moment, so
- * that a file isn't read half-written.
+ * Writing in place counts for every file. Another file in its place (renamed
+ * over it, deleted and made again) counts where the directory is safe. Writes
+ * are waited out for a moment, so that a file isn't read half-written.
  */
 typedef void policyfile_changed_fn(void *ctx);
 int policyfile_watch_new(struct policyfile_watch **ret, struct loop *loop,

@@ -107,19 +107,17 @@ static struct resolver_grant_elem grant(unsigned int host, uint16_t lo,
 static void change(struct openings *o, struct model *m,
 		   const struct resolver_grant_elem *g, bool del)
 {
-	struct elem_vec vdel = { 0 }, vadd = { 0 };
+	struct elem_diff d = { 0 };
 	size_t i;
 
-	ck_assert_int_eq(openings_change(o, g, del ? 1 : 0, g, del ? 0 : 1,
-					 &vdel, &vadd),
+	ck_assert_int_eq(openings_change(o, g, del ? 1 : 0, g, del ? 0 : 1, &d),
 			 0);
-	for (i = 0; i < vdel.n; i++)
-		model_del(m, &vdel.v[i]);
-	for (i = 0; i < vadd.n; i++)
-		model_add(m, &vadd.v[i]);
-	openings_confirm(o, vadd.v, vadd.n);
-	elem_vec_done(&vdel);
-	elem_vec_done(&vadd);
+	for (i = 0; i < d.del.n; i++)
+		model_del(m, &d.del.v[i]);
+	for (i = 0; i < d.add.n; i++)
+		model_add(m, &d.add.v[i]);
+	openings_confirm(o, d.add.v, d.add.n);
+	elem_diff_done(&d);
 }
 
 START_TEST(test_two_names_share_a_port)
@@ -146,20 +144,19 @@ START_TEST(test_unconfirmed_is_given_again)
 {
 	_cleanup_(openings_freep) struct openings *o = NULL;
 	struct resolver_grant_elem a = grant(1, 443, 443, 0);
-	struct elem_vec del = { 0 }, first = { 0 }, second = { 0 };
+	struct elem_diff first = { 0 }, second = { 0 };
 
 	ck_assert_int_eq(openings_new(&o), 0);
-	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &del, &first), 0);
-	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &del, &second), 0);
-	ck_assert_uint_eq(del.n, 0);
-	ck_assert_uint_eq(first.n, 1);
+	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &first), 0);
+	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &second), 0);
+	ck_assert_uint_eq(first.del.n + second.del.n, 0);
+	ck_assert_uint_eq(first.add.n, 1);
 	/* P3: the second answer must not rely on the first one's element. */
-	ck_assert_uint_eq(second.n, 1);
-	openings_fail(o, &a, 1, first.v, first.n);
-	openings_confirm(o, second.v, second.n);
-	elem_vec_done(&first);
-	elem_vec_done(&second);
-	elem_vec_done(&del);
+	ck_assert_uint_eq(second.add.n, 1);
+	openings_fail(o, &a, 1, first.add.v, first.add.n);
+	openings_confirm(o, second.add.v, second.add.n);
+	elem_diff_done(&first);
+	elem_diff_done(&second);
 }
 END_TEST
 
@@ -167,19 +164,18 @@ START_TEST(test_failed_addition_is_forgotten)
 {
 	_cleanup_(openings_freep) struct openings *o = NULL;
 	struct resolver_grant_elem a = grant(1, 443, 443, 0);
-	struct elem_vec del = { 0 }, add = { 0 };
+	struct elem_diff d = { 0 };
 
 	ck_assert_int_eq(openings_new(&o), 0);
-	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &del, &add), 0);
-	openings_fail(o, &a, 1, add.v, add.n);
-	elem_vec_done(&add);
+	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &d), 0);
+	openings_fail(o, &a, 1, d.add.v, d.add.n);
+	elem_diff_done(&d);
 	/* Nothing to delete for something that never came to be, and the next
 	   try gives the element out again. */
-	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &del, &add), 0);
-	ck_assert_uint_eq(del.n, 0);
-	ck_assert_uint_eq(add.n, 1);
-	elem_vec_done(&add);
-	elem_vec_done(&del);
+	ck_assert_int_eq(openings_change(o, NULL, 0, &a, 1, &d), 0);
+	ck_assert_uint_eq(d.del.n, 0);
+	ck_assert_uint_eq(d.add.n, 1);
+	elem_diff_done(&d);
 }
 END_TEST
 
@@ -288,19 +284,19 @@ START_TEST(test_diff)
 							     "11.0.0.2:22\n");
 	_cleanup_(policy_freep) struct policy *q = policy_of("11.0.0.2:22\n"
 							     "11.0.0.3:22\n");
-	struct elem_vec from = { 0 }, to = { 0 }, del = { 0 }, add = { 0 };
+	struct elem_vec from = { 0 }, to = { 0 };
+	struct elem_diff d = { 0 };
 
 	ck_assert_int_eq(openings_of_policy(p, &from), 0);
 	ck_assert_int_eq(openings_of_policy(q, &to), 0);
-	ck_assert_int_eq(openings_diff(&from, &to, &del, &add), 0);
-	ck_assert_uint_eq(del.n, 1);
-	ck_assert_uint_eq(add.n, 1);
-	ck_assert_uint_eq(del.v[0].prefix.addr.bytes[3], 1);
-	ck_assert_uint_eq(add.v[0].prefix.addr.bytes[3], 3);
+	ck_assert_int_eq(openings_diff(&from, &to, &d), 0);
+	ck_assert_uint_eq(d.del.n, 1);
+	ck_assert_uint_eq(d.add.n, 1);
+	ck_assert_uint_eq(d.del.v[0].prefix.addr.bytes[3], 1);
+	ck_assert_uint_eq(d.add.v[0].prefix.addr.bytes[3], 3);
 	elem_vec_done(&from);
 	elem_vec_done(&to);
-	elem_vec_done(&del);
-	elem_vec_done(&add);
+	elem_diff_done(&d);
 }
 END_TEST
 
