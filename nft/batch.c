@@ -170,7 +170,7 @@ static bool read_answers(struct answers *a, const struct batch_io *io)
 
 	for (uint32_t i = 0; i < a->b->n_msgs + BATCH_STRAY_MAX; i++) {
 		struct nlmsghdr *nlh = &buf.align;
-		ssize_t r = io->recv(io->ctx, &buf, sizeof(buf));
+		ssize_t r = io->recv(io->ctx, buf.bytes, sizeof(buf.bytes));
 		int left;
 
 		if (r == -EAGAIN)

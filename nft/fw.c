@@ -103,7 +103,7 @@ int fw_new(struct fw **ret, int nl_fd, struct err *err)
 {
 	struct batch_io io = { .send = socket_send, .recv = socket_recv };
 	uint32_t sndbuf = 0, rcvbuf = 0;
-	struct fw *fw;
+	struct fw *fw = NULL;
 	int r = granted(nl_fd, SO_SNDBUF, &sndbuf);
 
 	if (r == 0)
@@ -118,7 +118,7 @@ int fw_new(struct fw **ret, int nl_fd, struct err *err)
 	r = fw_new_with(&fw, &io, clamp(sndbuf / 2, FW_LEN_MIN, FW_LEN_MAX),
 			clamp(rcvbuf / FW_ACK_COST, FW_MSGS_MIN, FW_MSGS_MAX),
 			err);
-	if (r < 0)
+	if (r < 0 || !fw)
 		return r;
 	fw->nl_fd = nl_fd;
 	fw->io.ctx = fw;

@@ -108,7 +108,8 @@ int nflog_parse(void *data, size_t len, nflog_fn *fn, void *ctx)
 static ssize_t receive(int fd, union nflog_buf *buf)
 {
 	struct sockaddr_nl from = { 0 };
-	struct iovec iov = { .iov_base = buf, .iov_len = sizeof(*buf) };
+	struct iovec iov = { .iov_base = buf->bytes,
+			     .iov_len = sizeof(buf->bytes) };
 	struct msghdr msg = { .msg_name = &from,
 			      .msg_namelen = sizeof(from),
 			      .msg_iov = &iov,
@@ -204,7 +205,7 @@ int nflog_bind(int nl_fd, uint16_t group, uint32_t copy_len,
 		struct nlmsghdr align;
 		uint8_t bytes[256];
 	} buf;
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(&buf);
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf.bytes);
 	int r;
 
 	put_config(nlh, group, copy_len, qthreshold);

@@ -24,15 +24,16 @@ void ruleset_fail(struct ruleset *rs, int error)
 void ruleset_add_table(struct ruleset *rs, uint32_t family, const char *table)
 {
 	struct nftnl_table *t = nftnl_table_alloc();
-	struct nlmsghdr *nlh;
 
 	rs->family = family;
 	rs->table = table;
 	if (!t || nftnl_table_set_str(t, NFTNL_TABLE_NAME, table) < 0) {
 		ruleset_fail(rs, -ENOMEM);
 	} else {
-		nlh = batch_put(rs->batch, NFT_MSG_NEWTABLE, (uint16_t)family,
-				NLM_F_CREATE | NLM_F_EXCL);
+		struct nlmsghdr *nlh =
+			batch_put(rs->batch, NFT_MSG_NEWTABLE, (uint16_t)family,
+				  NLM_F_CREATE | NLM_F_EXCL);
+
 		if (nlh) {
 			nftnl_table_nlmsg_build_payload(nlh, t);
 			batch_finish(rs->batch, nlh);
@@ -68,14 +69,14 @@ void ruleset_add_chain(struct ruleset *rs, const char *name,
 		       const struct ruleset_hook *hook)
 {
 	struct nftnl_chain *c = nftnl_chain_alloc();
-	struct nlmsghdr *nlh;
 
 	if (!c || fill_chain(rs, c, name, hook) < 0) {
 		ruleset_fail(rs, -ENOMEM);
 	} else {
-		nlh = batch_put(rs->batch, NFT_MSG_NEWCHAIN,
-				(uint16_t)rs->family,
-				NLM_F_CREATE | NLM_F_EXCL);
+		struct nlmsghdr *nlh = batch_put(rs->batch, NFT_MSG_NEWCHAIN,
+						 (uint16_t)rs->family,
+						 NLM_F_CREATE | NLM_F_EXCL);
+
 		if (nlh) {
 			nftnl_chain_nlmsg_build_payload(nlh, c);
 			batch_finish(rs->batch, nlh);
@@ -95,14 +96,13 @@ void ruleset_begin(const struct ruleset *rs, struct rule *r, const char *chain)
 /* The rule is complete: into the batch with it. */
 void ruleset_end(struct ruleset *rs, struct rule *r)
 {
-	struct nlmsghdr *nlh;
-
 	if (r->error) {
 		ruleset_fail(rs, r->error);
 	} else {
-		nlh = batch_put(rs->batch, NFT_MSG_NEWRULE,
-				(uint16_t)rs->family,
-				NLM_F_CREATE | NLM_F_APPEND);
+		struct nlmsghdr *nlh = batch_put(rs->batch, NFT_MSG_NEWRULE,
+						 (uint16_t)rs->family,
+						 NLM_F_CREATE | NLM_F_APPEND);
+
 		if (nlh) {
 			nftnl_rule_nlmsg_build_payload(nlh, r->nft);
 			batch_finish(rs->batch, nlh);

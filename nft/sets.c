@@ -150,15 +150,16 @@ static int fill_definition(struct nftnl_set *s, unsigned int index)
 static int define_one(struct batch *b, unsigned int index)
 {
 	struct nftnl_set *s = nftnl_set_alloc();
-	struct nlmsghdr *nlh;
 	int r;
 
 	if (!s)
 		return -ENOMEM;
 	r = fill_definition(s, index);
 	if (r == 0) {
-		nlh = batch_put(b, NFT_MSG_NEWSET, NFPROTO_INET,
-				NLM_F_CREATE | NLM_F_EXCL);
+		struct nlmsghdr *nlh =
+			batch_put(b, NFT_MSG_NEWSET, NFPROTO_INET,
+				  NLM_F_CREATE | NLM_F_EXCL);
+
 		if (nlh) {
 			nftnl_set_nlmsg_build_payload(nlh, s);
 			batch_finish(b, nlh);
@@ -223,15 +224,14 @@ static void put_proto_and_port(const struct fw_elem *e, const struct set_def *d,
 {
 	bool v6 = e->prefix.addr.family == AF_INET6;
 	uint16_t lo_be = htons(e->port_lo), hi_be = htons(e->port_hi);
-	uint8_t lo = e->proto, hi = e->proto;
+	uint8_t first = e->proto, last;
 	uint32_t end_len = k->len;
 
-	if (e->proto == IPPROTO_ICMP && v6)
-		lo = hi = IPPROTO_ICMPV6;
-	if (e->proto == 0)
-		hi = UINT8_MAX;
-	put_field(k->key, &k->len, &lo, sizeof(lo));
-	put_field(k->end, &end_len, &hi, sizeof(hi));
+	if (first == IPPROTO_ICMP && v6)
+		first = IPPROTO_ICMPV6;
+	last = first == 0 ? UINT8_MAX : first;
+	put_field(k->key, &k->len, &first, sizeof(first));
+	put_field(k->end, &end_len, &last, sizeof(last));
 	if (d->has_port) {
 		put_field(k->key, &k->len, &lo_be, sizeof(lo_be));
 		put_field(k->end, &end_len, &hi_be, sizeof(hi_be));

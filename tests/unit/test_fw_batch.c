@@ -539,8 +539,8 @@ START_TEST(many_transactions)
 	struct fw *fw = start(&kernel);
 	static struct told t[900];
 
-	for (uint16_t i = 0; i < ARRAY_SIZE(t); i++)
-		submit(fw, &t[i], false, i);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		submit(fw, &t[i], false, (uint16_t)i);
 	fw_flush(fw);
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
 		ck_assert_int_eq(t[i].result, 0);
@@ -587,8 +587,8 @@ START_TEST(apply_in_parts)
 	struct fw *fw = start_with(&kernel, 12288);
 	struct fw_elem v[900];
 
-	for (uint16_t i = 0; i < ARRAY_SIZE(v); i++)
-		v[i] = port_elem(i);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		v[i] = port_elem((uint16_t)i);
 	ck_assert_int_eq(fw_apply(fw, NULL, 0, v, ARRAY_SIZE(v), NULL), 0);
 	ck_assert_int_eq(count(&kernel), ARRAY_SIZE(v));
 	ck_assert_int_gt(kernel.n_sends, 1);
