@@ -316,14 +316,12 @@ static int start_relay(struct gateway *gw, uint32_t max_fds, struct err *err)
 	struct relay_config rc = {
 		.listen4_fd = fd_steal(&s->relay4),
 		.listen6_fd = fd_steal(&s->relay6),
+		.inject_fd = fd_steal(&s->inject),
 		.inject_src_mac = LAYOUT_INJ_TX_MAC,
 		.inject_dst_mac = LAYOUT_INJ_RX_MAC,
 		.max_fds = max_fds,
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rc.inject_fd); i++)
-		rc.inject_fd[i] = fd_steal(&s->inject[i]);
 	return relay_new(&gw->relay, gw->loop, &rc, &gateway_relay_ops, gw,
 			 err);
 }

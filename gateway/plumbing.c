@@ -148,8 +148,13 @@ static int job_gateway(void *arg, struct err *err)
    the first DNS answers would be lost. */
 static int job_wait(void *arg, struct err *err)
 {
+	int r;
+
 	(void)arg;
-	return link_wait_running(LAYOUT_GW_IFNAME, err);
+	r = link_wait_running(LAYOUT_GW_IFNAME, err);
+	if (r < 0)
+		return r;
+	return link_wait_running(LAYOUT_INJ_TX_IFNAME, err);
 }
 
 static int job_sandbox(void *arg, struct err *err)

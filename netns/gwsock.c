@@ -140,8 +140,12 @@ static int open_relay(int family, int *ret, struct err *err)
 	return 0;
 }
 
-/* Protocol 0: it only sends, and is told of no packet. */
-static int open_inject(uint32_t mark, int *ret, struct err *err)
+/*
+ * Protocol 0: it only sends, and is told of no packet. One for all marks, since
+ * closing a packet socket waits for the kernel's readers of the whole machine
+ * (synchronize_net(), some 15 ms).
+ */
+static int open_inject(int *ret, struct err *err)
 {
 	struct sockaddr_ll sll = { .sll_family = AF_PACKET };
 	_cleanup_(fd_closep) int fd = -1;
@@ -159,8 +163,6 @@ static int open_inject(uint32_t mark, int *ret, struct err *err)
 		return err_set_errno(err, -errno,
 				     "cannot bind a packet socket to '%s'",
 				     LAYOUT_INJ_TX_IFNAME);
-	if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
-		return err_set_errno(err, -errno, "cannot set SO_MARK");
 	*ret = fd_steal(&fd);
 	return 0;
 }
@@ -205,7 +207,7 @@ void gwsock_init(struct gwsock *s)
 		.dns_tcp6 = -1,
 		.relay4 = -1,
 		.relay6 = -1,
-		.inject = { -1, -1, -1, -1 },
+		.inject = -1,
 		.nfnl = -1,
 		.nflog_syn = -1,
 		.nflog_drop = -1,
@@ -259,8 +261,8 @@ int gwsock_open(struct gwsock *s, struct err *err)
 
 	gwsock_init(&new);
 	r = open_inet_all(&new, err);
-	for (uint32_t mark = 1; r == 0 && mark < ARRAY_SIZE(new.inject); mark++)
-		r = open_inject(mark, &new.inject[mark], err);
+	if (r == 0)
+		r = open_inject(&new.inject, err);
 	if (r == 0)
 		r = open_netlink_all(&new, err);
 	if (r < 0) {
@@ -279,8 +281,7 @@ void gwsock_close(struct gwsock *s)
 	fd_closep(&s->dns_tcp6);
 	fd_closep(&s->relay4);
 	fd_closep(&s->relay6);
-	for (size_t i = 0; i < ARRAY_SIZE(s->inject); i++)
-		fd_closep(&s->inject[i]);
+	fd_closep(&s->inject);
 	fd_closep(&s->nfnl);
 	fd_closep(&s->nflog_syn);
 	fd_closep(&s->nflog_drop);

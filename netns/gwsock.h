@@ -15,7 +15,7 @@ struct gwsock {
 	int dns_tcp4, dns_tcp6; /* listening on port 53 */
 	int relay4, relay6;	/* IP_TRANSPARENT listeners, LAYOUT_RELAY_PORT,
 				   SO_LINGER(1,0) inherited by what they accept */
-	int inject[4];	/* AF_PACKET on inj0, SO_MARK 1, 2, 3; [0] is -1 */
+	int inject; /* AF_PACKET on inj0; each message carries its SO_MARK */
 	int nfnl;	/* NETLINK_NETFILTER for set changes, bound, extended
 			   acknowledgements on, biggest buffers allowed */
 	int nflog_syn;	/* NETLINK_NETFILTER, biggest receive buffer, to be

@@ -28,7 +28,7 @@ int link_setup_gateway(struct err *err);
 
 /**
  * link_setup_sandbox() - lo and eth0 up, addresses, static neighbours, default
- * routes by the gateway
+ * routes by the gateway; returns when packets to the addresses arrive
  */
 int link_setup_sandbox(struct err *err);
 

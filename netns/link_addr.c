@@ -261,5 +261,5 @@ int link_setup_sandbox(struct err *err)
 					"cannot add the default route by %s",
 					s->peer);
 	}
-	return 0;
+	return v6 ? link_wait_local6(err) : 0;
 }

@@ -48,4 +48,8 @@ bool link_has_ipv6(void);
 /** link_bring_up() - no generated IPv6 address, and up */
 int link_bring_up(struct nl_sock *sk, const char *ifname, struct err *err);
 
+/* link_wait_local6() - in the sandbox netns, until the kernel receives on the
+   IPv6 address that was just added */
+int link_wait_local6(struct err *err);
+
 #endif /* EGRET_NETNS_LINK_INTERNAL_H */

@@ -84,6 +84,31 @@ static enum answer answer_for(int error)
 	}
 }
 
+static int send_marked(int fd, const uint8_t *frame, size_t len, uint32_t mark)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(mark))];
+	} control = { .bytes = { 0 } };
+	struct iovec iov = {
+		.iov_base = (void *)(uintptr_t)frame,
+		.iov_len = len,
+	};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SO_MARK;
+	c->cmsg_len = CMSG_LEN(sizeof(mark));
+	memcpy(CMSG_DATA(c), &mark, sizeof(mark));
+	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 void relay_inject(struct relay *r, const struct syn *s, enum relay_mark mark)
 {
 	uint8_t frame[SYN_FRAME_MAX];
@@ -91,8 +116,7 @@ void relay_inject(struct relay *r, const struct syn *s, enum relay_mark mark)
 			       frame);
 
 	/* Lost like any packet: the sandbox's kernel will repeat its SYN. */
-	if (send(r->cfg.inject_fd[mark], frame, len,
-		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (send_marked(r->cfg.inject_fd, frame, len, mark) < 0)
 		r->stats.inject_errors++;
 	else
 		r->stats.injected++;

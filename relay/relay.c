@@ -88,8 +88,7 @@ static int ignore_sigpipe(struct err *err)
 static void disown_fds(struct relay *r)
 {
 	r->cfg.listen4_fd = r->cfg.listen6_fd = -1;
-	for (size_t i = 0; i < ARRAY_SIZE(r->cfg.inject_fd); i++)
-		r->cfg.inject_fd[i] = -1;
+	r->cfg.inject_fd = -1;
 }
 
 int relay_new(struct relay **ret, struct loop *loop,
@@ -156,8 +155,7 @@ void relay_free(struct relay *r)
 	pool_freep(&r->pending_pool);
 	fd_closep(&r->cfg.listen4_fd);
 	fd_closep(&r->cfg.listen6_fd);
-	for (size_t i = 0; i < ARRAY_SIZE(r->cfg.inject_fd); i++)
-		fd_closep(&r->cfg.inject_fd[i]);
+	fd_closep(&r->cfg.inject_fd);
 	freep(&r);
 }
 

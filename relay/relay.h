@@ -60,8 +60,10 @@ struct relay_config {
 	int listen4_fd, listen6_fd; /* TPROXY listeners in the gateway netns;
 				       owned by the relay once relay_new()
 				       has succeeded; -1: none */
-	int inject_fd[4]; /* packet sockets by enum fw_mark (1..3), bound to the
-			     sending end of the inner pair; owned likewise */
+	int inject_fd; /* packet socket bound to the sending end of the inner
+			  pair; owned likewise. Each message carries its mark
+			  (SO_MARK), which needs CAP_NET_ADMIN in the user
+			  namespace of the gateway netns */
 	uint8_t inject_src_mac[6], inject_dst_mac[6];
 	uint32_t max_fds; /* descriptors the relay may use in all */
 };

@@ -233,7 +233,7 @@ static int make_listener(int family)
 	return fd;
 }
 
-static int make_injector(int mark)
+static int make_injector(void)
 {
 	struct sockaddr_ll ll = {
 		.sll_family = AF_PACKET,
@@ -243,7 +243,6 @@ static int make_injector(int mark)
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&ll, sizeof(ll)), 0);
-	set_option(fd, SOL_SOCKET, SO_MARK, mark);
 	return fd;
 }
 
@@ -381,9 +380,7 @@ void lab_open(struct lab *lab, uint32_t max_fds)
 	enter(lab->gw_ns);
 	cfg.listen4_fd = make_listener(AF_INET);
 	cfg.listen6_fd = make_listener(AF_INET6);
-	cfg.inject_fd[0] = -1;
-	for (int mark = 1; mark <= 3; mark++)
-		cfg.inject_fd[mark] = make_injector(mark);
+	cfg.inject_fd = make_injector();
 	lab->nflog_fd = make_nflog();
 	enter(lab->host_ns);
 	ck_assert_int_eq(loop_new(&lab->loop, NULL), 0);

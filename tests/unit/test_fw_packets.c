@@ -207,9 +207,12 @@ static void inject(const struct lab *lab, int mark, const struct seen *syn)
 		sum = (sum & 0xffff) + (sum >> 16);
 	tcp[16] = (uint8_t)(~sum >> 8);
 	tcp[17] = (uint8_t)~sum;
-	ck_assert_int_gt(
-		send(lab->fw.sock.inject[mark], frame, syn->len + ETH_HLEN, 0),
-		0);
+	ck_assert_int_eq(setsockopt(lab->fw.sock.inject, SOL_SOCKET, SO_MARK,
+				    &mark, sizeof(mark)),
+			 0);
+	ck_assert_int_gt(send(lab->fw.sock.inject, frame, syn->len + ETH_HLEN,
+			      0),
+			 0);
 }
 
 static int relay_of(const struct lab *lab, const char *dst)
