@@ -363,6 +363,7 @@ static int prepare(struct run *run, char **command, struct err *err)
 	if (r < 0)
 		return r;
 	f->gateway.id = run->rundir.id;
+	f->lock_fd = run->rundir.lock_fd;
 	f->gateway.sources = &run->sources;
 	f->gateway.plumbing.map_whole = idmap_may_write_whole();
 	f->init.host_sockets = run->host_sockets;

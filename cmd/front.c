@@ -66,6 +66,7 @@ struct front {
 	int tty_fd;	 /* terminal, or -1 */
 	pid_t tty_pgrp;	 /* its foreground group at the start */
 	int exit_status; /* -1: none yet */
+	bool ended_well; /* the gateway has told the command's status */
 	struct loop_fd sock_watch, status_watch, signal_watch;
 };
 
@@ -181,6 +182,7 @@ static void on_message(struct front *f, const struct gw_msg *m, int fd)
 		finish(f, CMD_FAILED);
 		break;
 	case GW_MSG_EXIT:
+		f->ended_well = true;
 		finish(f, m->value);
 		break;
 	case GW_MSG_STARTED:
@@ -343,6 +345,7 @@ static __attribute__((noreturn)) void be_gateway(struct front *f,
 	fd_closep(&f->signal_fd);
 	fd_closep(&f->tty_fd);
 	fd_closep(&cfg->events_fd);
+	fd_closep(&cfg->lock_fd);
 	cfg->init.front_fd = e->alive[0];
 	cfg->init.status_fd = e->status[1];
 	cfg->gateway.plumbing.front_sock = e->sock[1];
@@ -407,15 +410,20 @@ static int start(struct front *f, struct err *err)
 	return 0;
 }
 
-/* Waits until nothing of the run is left: gateway first, then init, which the
-   gateway's death kills. */
+/*
+ * Waits until nothing of the run is left that could do anything: init, and with
+ * it the command and all its children. A gateway that has said how the command
+ * ended is done as well; it only closes descriptors, for which the kernel may
+ * take 40 ms (a packet socket and an inotify group wait for grace periods), and
+ * nobody has to wait for that.
+ */
 static void wait_for_end(struct front *f)
 {
 	struct pollfd pfd = { .fd = f->init_pidfd, .events = POLLIN };
 
 	fd_closep(&f->sock); /* the gateway ends by this */
 	fd_closep(&f->alive_fd);
-	if (f->gateway_pid > 0)
+	if (f->gateway_pid > 0 && !f->ended_well)
 		while (waitpid(f->gateway_pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	if (f->init_pidfd >= 0)
