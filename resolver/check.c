@@ -62,8 +62,11 @@ static bool parse_addr_host(const struct dnsname *n, struct addr *ret)
 	    kind[2] != 'p' || (kind[3] != '4' && kind[3] != '6'))
 		return false;
 	sep = kind[3] == '4' ? '.' : ':';
-	for (size_t i = 0; i < len; i++)
-		text[i] = n->wire[i + 1] == '-' ? sep : (char)n->wire[i + 1];
+	memcpy(text, n->wire + 1, len);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '-')
+			text[i] = sep;
+	}
 	text[len] = '\0';
 	return !memchr(text, 0, len) && !addr_parse(text, ret) &&
 	       addr_len(ret) == (sep == '.' ? 4 : 16);

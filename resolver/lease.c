@@ -34,6 +34,8 @@ int lease_new(struct lease_table **ret, const struct resolver_ops *ops,
 	t->ops = ops;
 	t->ctx = ctx;
 	list_init(&t->lru);
+	list_init(&t->all_names);
+	list_init(&t->all_addrs);
 	list_init(&t->stuck);
 	list_init(&t->dirty);
 	list_init(&t->ops_list);
@@ -50,14 +52,12 @@ int lease_new(struct lease_table **ret, const struct resolver_ops *ops,
 
 static void free_addrs(struct lease_table *t)
 {
-	for (size_t b = 0; t->addrs.buckets && b <= t->addrs.mask; b++) {
-		while (t->addrs.buckets[b]) {
-			struct lease_addr *a = container_of(
-				t->addrs.buckets[b], struct lease_addr, node);
+	while (!list_empty(&t->all_addrs)) {
+		struct lease_addr *a = container_of(
+			t->all_addrs.next, struct lease_addr, all_node);
 
-			a->n_elems = 0;
-			lease_gc_addr(t, a);
-		}
+		a->n_elems = 0;
+		lease_gc_addr(t, a);
 	}
 }
 

@@ -32,6 +32,7 @@ struct lease_portset {
 
 struct lease_name {
 	struct table_node node;
+	struct list all_node; /* in lease_table.all_names */
 	struct dnsname name;
 	struct lease_portset *ps;
 	struct lease_portset *next_ps; /* while the policy changes */
@@ -63,6 +64,7 @@ struct lease_use {
 
 struct lease_addr {
 	struct table_node node;
+	struct list all_node; /* in lease_table.all_addrs */
 	struct addr addr;
 	bool is_special;
 	bool is_dirty;		/* elements don't follow the leases yet */
@@ -114,6 +116,7 @@ struct lease_table {
 	const struct resolver_ops *ops;
 	void *ctx;
 	struct table leases, names, addrs, portsets;
+	struct list all_names, all_addrs;
 	struct list lru;   /* oldest use first */
 	struct list stuck; /* the kernel refused a deletion */
 	struct list dirty; /* leases changed, elements not planned yet */
@@ -171,7 +174,7 @@ struct lease_name *lease_add_name(struct lease_table *t,
 void lease_gc_name(struct lease_table *t, struct lease_name *n);
 void lease_gc_addr(struct lease_table *t, struct lease_addr *a);
 int lease_addr_use(struct lease_addr *a, struct lease_portset *ps);
-void lease_addr_unuse(struct lease_addr *a, struct lease_portset *ps);
+void lease_addr_unuse(struct lease_addr *a, const struct lease_portset *ps);
 int lease_add_elem(struct lease_table *t, struct lease_addr *a,
 		   const struct policy_port *pp, enum lease_elem_state state);
 void lease_del_elem(struct lease_table *t, struct lease_addr *a, size_t i);

@@ -20,16 +20,13 @@ struct run {
 	struct lease_change change;
 };
 
-#define for_each_node(i, b, table)                                       \
-	for (size_t b = 0; b <= (table)->mask; b++)                      \
-		for (struct table_node *i = (table)->buckets[b], *n_##i; \
-		     i && (n_##i = i->next, true); i = n_##i)
-
 static int plan_names(struct run *r)
 {
-	for_each_node(i, b, &r->t->names)
-	{
-		struct lease_name *n = container_of(i, struct lease_name, node);
+	struct list *i, *tmp;
+
+	list_for_each_safe (i, tmp, &r->t->all_names) {
+		struct lease_name *n =
+			container_of(i, struct lease_name, all_node);
 
 		n->next_ps = lease_portset_get(r->t, r->p, &n->name);
 		if (!n->next_ps)
@@ -118,9 +115,11 @@ static int plan_addr(struct run *r, struct lease_addr *a)
 
 static int plan_addrs(struct run *r)
 {
-	for_each_node(i, b, &r->t->addrs)
-	{
-		int e = plan_addr(r, container_of(i, struct lease_addr, node));
+	struct list *i, *tmp;
+
+	list_for_each_safe (i, tmp, &r->t->all_addrs) {
+		int e = plan_addr(r,
+				  container_of(i, struct lease_addr, all_node));
 
 		if (e)
 			return e;
@@ -134,9 +133,9 @@ static void undo(struct run *r)
 
 	list_for_each_safe (i, tmp, &r->t->lru)
 		container_of(i, struct lease, lru)->is_dropped = false;
-	for_each_node(j, b, &r->t->addrs)
-	{
-		struct lease_addr *a = container_of(j, struct lease_addr, node);
+	list_for_each_safe (i, tmp, &r->t->all_addrs) {
+		struct lease_addr *a =
+			container_of(i, struct lease_addr, all_node);
 
 		for (uint32_t k = a->n_elems; k-- > 0;) {
 			a->elems[k].is_leaving = false;
@@ -146,9 +145,9 @@ static void undo(struct run *r)
 		free(ptr_steal(&a->next_uses));
 		a->n_next_uses = 0;
 	}
-	for_each_node(j, b, &r->t->names)
-	{
-		struct lease_name *n = container_of(j, struct lease_name, node);
+	list_for_each_safe (i, tmp, &r->t->all_names) {
+		struct lease_name *n =
+			container_of(i, struct lease_name, all_node);
 
 		lease_portset_put(r->t, ptr_steal(&n->next_ps));
 	}
@@ -180,9 +179,9 @@ static void commit(struct run *r)
 {
 	struct list *i, *tmp;
 
-	for_each_node(j, b, &r->t->names)
-	{
-		struct lease_name *n = container_of(j, struct lease_name, node);
+	list_for_each_safe (i, tmp, &r->t->all_names) {
+		struct lease_name *n =
+			container_of(i, struct lease_name, all_node);
 
 		n->n_leases++;
 	}
@@ -192,16 +191,16 @@ static void commit(struct run *r)
 		if (l->is_dropped)
 			lease_drop(r->t, l);
 	}
-	for_each_node(j, b, &r->t->addrs)
-	{
-		struct lease_addr *a = container_of(j, struct lease_addr, node);
+	list_for_each_safe (i, tmp, &r->t->all_addrs) {
+		struct lease_addr *a =
+			container_of(i, struct lease_addr, all_node);
 
 		commit_elems(r->t, a);
 		lease_mark(r->t, a);
 	}
-	for_each_node(j, b, &r->t->names)
-	{
-		struct lease_name *n = container_of(j, struct lease_name, node);
+	list_for_each_safe (i, tmp, &r->t->all_names) {
+		struct lease_name *n =
+			container_of(i, struct lease_name, all_node);
 
 		lease_portset_put(r->t, n->ps);
 		n->ps = ptr_steal(&n->next_ps);

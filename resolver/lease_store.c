@@ -90,6 +90,7 @@ struct lease_name *lease_add_name(struct lease_table *t,
 	n->name = *name;
 	n->ps = ps;
 	list_init(&n->leases);
+	list_add_tail(&t->all_names, &n->all_node);
 	table_add(&t->names, &n->node, dnsname_hash(name));
 	return n;
 }
@@ -99,6 +100,7 @@ void lease_gc_name(struct lease_table *t, struct lease_name *n)
 	if (n->n_leases)
 		return;
 	table_del(&t->names, &n->node);
+	list_del(&n->all_node);
 	lease_portset_put(t, n->ps);
 	free(n);
 }
@@ -132,6 +134,7 @@ static struct lease_addr *add_addr(struct lease_table *t, const struct addr *a)
 	list_init(&la->leases);
 	list_init(&la->stuck_node);
 	list_init(&la->dirty_node);
+	list_add_tail(&t->all_addrs, &la->all_node);
 	table_add(&t->addrs, &la->node, hash_bytes(a, sizeof(*a)));
 	return la;
 }
@@ -143,6 +146,7 @@ void lease_gc_addr(struct lease_table *t, struct lease_addr *a)
 	list_del(&a->stuck_node);
 	list_del(&a->dirty_node);
 	table_del(&t->addrs, &a->node);
+	list_del(&a->all_node);
 	free(a->uses);
 	free(a->elems);
 	free(a);
@@ -171,7 +175,7 @@ int lease_addr_use(struct lease_addr *a, struct lease_portset *ps)
 	return 0;
 }
 
-void lease_addr_unuse(struct lease_addr *a, struct lease_portset *ps)
+void lease_addr_unuse(struct lease_addr *a, const struct lease_portset *ps)
 {
 	for (uint32_t i = 0; i < a->n_uses; i++) {
 		if (a->uses[i].ps != ps || --a->uses[i].n)

@@ -138,6 +138,26 @@ static void answer_allowed(struct resolver *r, const struct question *q)
 		flight_take(r, q, a);
 }
 
+/* Return: true when there is nothing in the message to judge. */
+static bool answer_unparsed(struct resolver *r, struct question *q,
+			    enum parsed parsed)
+{
+	if (parsed == PARSED_OK)
+		return false;
+	r->n_malformed++;
+	if (parsed == PARSED_SILENT) {
+		q->reply(q->arg, NULL, 0);
+		return true;
+	}
+	q->raw_len = 0;
+	q->has_edns = false;
+	reply_error(r, q, parsed == PARSED_NOTIMP ? WIRE_NOTIMP : WIRE_FORMERR,
+		    WIRE_EDE_NONE, NULL);
+	return true;
+}
+
+/* The message's and the reply's parameters; a struct would be made per call.
+   NOLINTNEXTLINE(readability-function-size) */
 void resolver_answer(struct resolver *r, const struct endpoint *client,
 		     const uint8_t *query, size_t len, bool tcp,
 		     resolver_reply_fn *reply, void *arg)
@@ -147,24 +167,8 @@ void resolver_answer(struct resolver *r, const struct endpoint *client,
 	struct policy_verdict v;
 
 	r->n_queries++;
-	if (parsed != PARSED_OK)
-		r->n_malformed++;
-	switch (parsed) {
-	case PARSED_SILENT:
-		reply(arg, NULL, 0);
-		return;
-	case PARSED_FORMERR:
-	case PARSED_NOTIMP:
-		q.raw_len = 0;
-		reply_error(r, &q,
-			    parsed == PARSED_NOTIMP ? WIRE_NOTIMP
-						    : WIRE_FORMERR,
-			    WIRE_EDE_NONE, NULL);
-		return;
-	case PARSED_OK:
-		break;
-	}
-	if (answer_unsupported(r, &q) || local_answer(r, &q))
+	if (answer_unparsed(r, &q, parsed) || answer_unsupported(r, &q) ||
+	    local_answer(r, &q))
 		return;
 	v = policy_judge_name(r->policy, &q.name);
 	if (v.reason != POLICY_ALLOWED) {

@@ -96,6 +96,15 @@ static int make_parts(struct resolver *r, struct err *err)
 	return e;
 }
 
+/* They are ours from the first moment on, also when there is no resolver. */
+static void close_fds(const struct resolver_config *cfg)
+{
+	int fds[] = { cfg->udp4_fd, cfg->udp6_fd, cfg->tcp4_fd, cfg->tcp6_fd };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fd_closep(&fds[i]);
+}
+
 int resolver_new(struct resolver **ret, struct loop *loop,
 		 const struct resolver_config *cfg,
 		 const struct resolver_ops *ops, void *ctx, struct err *err)
@@ -103,8 +112,10 @@ int resolver_new(struct resolver **ret, struct loop *loop,
 	struct resolver *r = calloc(1, sizeof(*r));
 	int e;
 
-	if (!r)
+	if (!r) {
+		close_fds(cfg);
 		return err_set_errno(err, -ENOMEM, "cannot make the resolver");
+	}
 	r->loop = loop;
 	r->ops = ops;
 	r->ctx = ctx;
@@ -112,7 +123,9 @@ int resolver_new(struct resolver **ret, struct loop *loop,
 	(void)snprintf(r->sandbox, sizeof(r->sandbox), "%s",
 		       cfg->sandbox ? cfg->sandbox : "");
 	e = make_parts(r, err);
-	if (!e)
+	if (e)
+		close_fds(cfg);
+	else
 		e = listener_new(&r->listener, r, cfg, err);
 	if (e) {
 		resolver_free(r);

@@ -52,10 +52,12 @@ static int copy_name(struct wire_writer *w, struct wire_reader *r,
 
 static int copy_soa(struct wire_writer *w, struct wire_reader *r)
 {
-	if (copy_name(w, r, true) || copy_name(w, r, true))
-		return -EBADMSG;
-	return copy_u16s(w, r,
-			 10); /* serial, refresh, retry, expire, minimum */
+	for (unsigned int i = 0; i < 2; i++) { /* mname, rname */
+		if (copy_name(w, r, true))
+			return -EBADMSG;
+	}
+	/* serial, refresh, retry, expire, minimum */
+	return copy_u16s(w, r, 10);
 }
 
 static int copy_txt(struct wire_writer *w, struct wire_reader *r)

@@ -28,13 +28,15 @@
 #include "resolver/resolver.h"
 #include "resolver/wire.h"
 
-#define LAB_ASKS_MAX	2048
-#define LAB_GRANTS_MAX	2048
+#define LAB_ASKS_MAX   2048
+#define LAB_GRANTS_MAX 2048
+#ifndef LAB_ELEMS_MAX /* a fuzzer wants a small lab */
 #define LAB_ELEMS_MAX	262144
 #define LAB_REPLIES_MAX 8192
-#define LAB_LOG_MAX	65536
-#define LAB_ADDRS_MAX	2048
-#define LAB_START_MS	1000000
+#endif
+#define LAB_LOG_MAX   65536
+#define LAB_ADDRS_MAX 2048
+#define LAB_START_MS  1000000
 
 struct lab_ask {
 	struct dnsname name;
