@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,10 @@ static const char *const type_str[] = {
 _Static_assert(ARRAY_SIZE(type_str) == EVENT_TYPE_MAX, "type_str");
 
 static const char *const kind_str[] = {
-	[EVENT_KIND_NONE] = "",	      [EVENT_KIND_DNS] = "dns",
-	[EVENT_KIND_TCP] = "tcp",     [EVENT_KIND_UDP] = "udp",
-	[EVENT_KIND_ICMP] = "icmp",   [EVENT_KIND_TLS] = "tls",
-	[EVENT_KIND_HTTP] = "http",   [EVENT_KIND_PACKET] = "packet",
+	[EVENT_KIND_NONE] = "",	    [EVENT_KIND_DNS] = "dns",
+	[EVENT_KIND_TCP] = "tcp",   [EVENT_KIND_UDP] = "udp",
+	[EVENT_KIND_ICMP] = "icmp", [EVENT_KIND_TLS] = "tls",
+	[EVENT_KIND_HTTP] = "http", [EVENT_KIND_PACKET] = "packet",
 };
 _Static_assert(ARRAY_SIZE(kind_str) == EVENT_KIND_MAX, "kind_str");
 
@@ -208,37 +209,57 @@ static void add_what(const struct event *e, char *dst, size_t size)
 		add(dst, size, " [%s]", addr_format(&e->addr, addr));
 }
 
+/*
+ * May the name stand in a command that a person pastes into a shell? The
+ * sandboxed command chose it: "$(reboot).example" must not get there, nor what
+ * an entry would mean something else by: "*.example", "@preset", "192.0.2.1".
+ */
+static bool is_plain_name(const char *name)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	struct addr a;
+
+	return name[0] && name[0] != '-' && name[0] != '.' &&
+	       strspn(name, ok) == strlen(name) && addr_parse(name, &a) < 0;
+}
+
+static bool has_remedy(const struct event *e)
+{
+	if (e->reason != EVENT_REASON_NOT_LISTED &&
+	    e->reason != EVENT_REASON_PORT && e->reason != EVENT_REASON_PRIVATE)
+		return false;
+	if (e->kind == EVENT_KIND_PACKET)
+		return false;
+	if (e->kind == EVENT_KIND_UDP && !e->port)
+		return false; /* an entry needs UDP's port */
+	return e->name[0] ? is_plain_name(e->name) : e->addr.family != 0;
+}
+
 /* The entry that would open it, after "egret allow TARGET". */
 static void add_remedy(const struct event *e, const char *sandbox, char *dst,
 		       size_t size)
 {
-	if (e->reason == EVENT_REASON_DENIED) {
-		if (e->entry[0])
-			add(dst, size, " (entry '%s')", e->entry);
+	bool is_private = e->reason == EVENT_REASON_PRIVATE && e->name[0];
+	const char *quote = "";
+
+	if (e->reason == EVENT_REASON_DENIED && e->entry[0])
+		add(dst, size, " (entry '%s')", e->entry);
+	if (!has_remedy(e))
 		return;
-	}
-	if (e->reason != EVENT_REASON_NOT_LISTED &&
-	    e->reason != EVENT_REASON_PORT && e->reason != EVENT_REASON_PRIVATE)
-		return;
-	if (!e->name[0] && !e->addr.family)
-		return;
-	add(dst, size, "; to allow: egret allow %s ", sandbox);
-	if (e->reason == EVENT_REASON_PRIVATE && e->name[0]) {
-		add(dst, size, "'%s private'", e->name);
-		return;
-	}
+	/* Brackets are a pattern to some shells. */
+	if (is_private || (!e->name[0] && e->addr.family == AF_INET6))
+		quote = "'";
+	add(dst, size, "; to allow: egret allow %s %s", sandbox, quote);
 	add_host(e, dst, size);
-	if (e->kind == EVENT_KIND_ICMP) {
+	if (e->kind == EVENT_KIND_ICMP)
 		add(dst, size, "/icmp");
-		return;
-	}
-	if (e->kind == EVENT_KIND_UDP) {
+	else if (e->kind == EVENT_KIND_UDP)
 		add(dst, size, ":%u/udp", e->port);
-		return;
-	}
-	/* An entry without a port means 443 and 80. */
-	if (e->port && e->port != 443 && e->port != 80)
+	else if (e->port && e->port != 443 && e->port != 80)
+		/* An entry without a port means 443 and 80. */
 		add(dst, size, ":%u", e->port);
+	add(dst, size, "%s%s", is_private ? " private" : "", quote);
 }
 
 char *event_sentence(const struct event *e, const char *sandbox, char *dst,
@@ -258,7 +279,8 @@ char *event_sentence(const struct event *e, const char *sandbox, char *dst,
 		add(dst, size, " by %s(%d)", comm, (int)e->pid);
 	}
 	add(dst, size, ": %s", reason_str[e->reason].text);
-	if (e->reason == EVENT_REASON_PRIVATE && e->name[0] && e->addr.family) {
+	if (e->reason == EVENT_REASON_PRIVATE && e->kind == EVENT_KIND_DNS &&
+	    e->addr.family) {
 		char addr[ADDR_STR_LEN];
 
 		add(dst, size, " (%s)", addr_format(&e->addr, addr));
