@@ -64,7 +64,8 @@ int gw_msg_recv(int sock, struct gw_msg *ret, int *ret_fd)
 	int r;
 
 	n = io_recv_fds(sock, ret, sizeof(*ret), fds, &n_fds);
-	if (n <= 0)
+	/* Only without descriptors is nothing the end. */
+	if (n < 0 || (n == 0 && n_fds == 0))
 		return (int)n;
 	r = check(ret, (size_t)n, n_fds);
 	if (r < 0) {
