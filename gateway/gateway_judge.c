@@ -262,6 +262,11 @@ static void grant_failed(void *ctx, const struct dnsname *name, int result,
 {
 	char text[DNSNAME_STR_LEN];
 
+	if (!name) {
+		gateway_error(ctx, "the kernel refused to close an address: %s",
+			      why ? why : strerror(-result));
+		return;
+	}
 	gateway_error(ctx,
 		      "the kernel refused to open what %s resolves to (%s); it "
 		      "was answered with SERVFAIL, try again",

@@ -107,11 +107,15 @@ static void on_add_done(struct fw_txn *t, int result, const char *why)
 	struct grant_op *op = container_of(t, struct grant_op, txn_add);
 
 	if (result < 0) {
-		note_failure(op, result, why);
+		/* What this one was to close is closed. */
+		if (!op->g->del)
+			note_failure(op, result, why);
 		openings_fail(op->gs->openings, op->g->elems,
-			      op->g->del ? 0 : op->g->n, op->diff.add.v, op->diff.add.n);
+			      op->g->del ? 0 : op->g->n, op->diff.add.v,
+			      op->diff.add.n);
 	} else {
-		openings_confirm(op->gs->openings, op->diff.add.v, op->diff.add.n);
+		openings_confirm(op->gs->openings, op->diff.add.v,
+				 op->diff.add.n);
 	}
 	one_less(op);
 }

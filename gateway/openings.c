@@ -30,7 +30,7 @@
 #include "gateway/openings.h"
 #include "policy/policy.h"
 
-#define BUCKETS 4096U /* addresses are capped by the lease table */
+#define BUCKETS	    4096U /* addresses are capped by the lease table */
 #define SINGLES_MAX 64U
 
 struct grant {
@@ -44,6 +44,7 @@ struct grant {
 struct known_elem {
 	struct fw_elem e;
 	bool confirmed;
+	uint32_t n_pending; /* additions whose result is still to come */
 };
 
 struct opening {
@@ -394,8 +395,11 @@ static int move_to(struct opening *o, const struct elem_vec *want,
 
 		now[i].e = want->v[i];
 		now[i].confirmed = k && k->confirmed;
-		if (!now[i].confirmed)
-			r = elem_vec_push(&ret->add, &want->v[i]);
+		now[i].n_pending = k ? k->n_pending : 0;
+		if (now[i].confirmed)
+			continue;
+		now[i].n_pending++;
+		r = elem_vec_push(&ret->add, &want->v[i]);
 	}
 	if (r < 0) {
 		free(now);
@@ -496,8 +500,11 @@ void openings_confirm(struct openings *o, const struct fw_elem *added, size_t n)
 		struct opening *x = *slot_of(o, &added[i].prefix.addr);
 		struct known_elem *k = x ? known_find(x, &added[i]) : NULL;
 
-		if (k)
-			k->confirmed = true;
+		if (!k)
+			continue; /* taken back meanwhile */
+		k->confirmed = true;
+		if (k->n_pending)
+			k->n_pending--;
 	}
 }
 
@@ -513,9 +520,11 @@ void openings_fail(struct openings *o, const struct resolver_grant_elem *grants,
 		struct opening *x = *slot;
 		struct known_elem *k = x ? known_find(x, &added[i]) : NULL;
 
-		/* It isn't in the kernel. Another answer that wants it has it
-		   in its own additions. */
-		if (k && !k->confirmed)
+		if (k && k->n_pending)
+			k->n_pending--;
+		/* It isn't in the kernel, unless by another answer that wants
+		   it: that has it in its own additions. */
+		if (k && !k->confirmed && !k->n_pending)
 			*k = x->elems[--x->n_elems];
 		if (x && !x->n_grants && !x->n_elems) {
 			*slot = x->next;
