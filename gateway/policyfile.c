@@ -38,9 +38,12 @@
 
 /* Well below the 100 ms in which an edit must apply. */
 #define QUIET_MS 25
-#define WATCH_MASK                                                   \
+#define WATCH_MASK                                                  \
 	(IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM | \
 	 IN_CREATE | IN_DELETE | IN_ATTRIB)
+/* Of a link's target: also that another file took its place. */
+#define TARGET_MASK \
+	(IN_CLOSE_WRITE | IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 #define ERROR_LINE_MAX (PATH_MAX + 1024)
 
 struct policyfile_watch {
@@ -51,6 +54,7 @@ struct policyfile_watch {
 	struct loop_fd fd_watch;
 	struct loop_timer quiet;
 	int fd;
+	int wd[POLICYFILE_FILES_MAX]; /* of the directories; -1: none */
 };
 
 static const char *base_name(const struct policyfile *f)
@@ -63,7 +67,10 @@ static int open_file(const struct policyfile *f, struct err *err)
 	static const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	int fd;
 
-	if (f->dir_fd < 0)
+	/* A directory that the start didn't find may be the command's. */
+	if (f->is_pinned && f->dir_fd < 0)
+		return -ENOENT;
+	if (!f->is_pinned)
 		fd = open(f->path, flags);
 	else
 		fd = openat(f->dir_fd, base_name(f), flags);
@@ -78,7 +85,7 @@ static int check_identity(const struct policyfile *f, int fd, struct err *err)
 {
 	struct stat st, link;
 
-	if (f->dir_fd < 0)
+	if (!f->is_pinned)
 		return 0; /* before the start: nothing could interfere */
 	if (fstat(fd, &st) < 0)
 		return err_set_errno(err, -errno, "cannot look at '%s'",
@@ -164,8 +171,8 @@ int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
 		return r;
 	errors = policy_builder_errors(b, &n);
 	for (i = 0; i < n; i++)
-		on_error(ctx, policy_error_format(&errors[i], line,
-						  sizeof(line)));
+		on_error(ctx,
+			 policy_error_format(&errors[i], line, sizeof(line)));
 	if (bad || n)
 		return -EINVAL;
 	return policy_build(b, ret);
@@ -177,6 +184,8 @@ static int pin_one(struct policyfile *f, struct err *err)
 	char copy[PATH_MAX];
 	struct stat st;
 
+	f->dir_fd = f->file_fd = -1;
+	f->is_pinned = true;
 	if (strlen(f->path) >= sizeof(copy))
 		return err_set(err, -ENAMETOOLONG, "the path '%s' is too long",
 			       f->path);
@@ -188,7 +197,8 @@ static int pin_one(struct policyfile *f, struct err *err)
 		return err_set_errno(err, -errno,
 				     "cannot open the directory of '%s'",
 				     f->path);
-	if (fstatat(fd, base_name(f), &st, 0) == 0) {
+	f->file_fd = openat(fd, base_name(f), O_PATH | O_CLOEXEC);
+	if (f->file_fd >= 0 && fstat(f->file_fd, &st) == 0) {
 		f->dev = st.st_dev;
 		f->ino = st.st_ino;
 	} else if (errno != ENOENT) {
@@ -213,13 +223,14 @@ int policyfile_pin(struct policyfile_sources *s, struct err *err)
 }
 
 static int watch_file(struct policyfile_watch *w, const struct policyfile *f,
-		      struct err *err)
+		      int *ret_wd, struct err *err)
 {
 	char path[64];
 	char target[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->dir_fd);
-	if (inotify_add_watch(w->fd, path, WATCH_MASK | IN_ONLYDIR) < 0)
+	*ret_wd = inotify_add_watch(w->fd, path, WATCH_MASK | IN_ONLYDIR);
+	if (*ret_wd < 0)
 		return err_set_errno(err, -errno,
 				     "cannot watch the directory of '%s'",
 				     f->path);
@@ -227,7 +238,7 @@ static int watch_file(struct policyfile_watch *w, const struct policyfile *f,
 	if (readlinkat(f->dir_fd, base_name(f), target, sizeof(target)) < 0)
 		return 0;
 	(void)snprintf(target, sizeof(target), "%s/%s", path, base_name(f));
-	if (inotify_add_watch(w->fd, target, IN_CLOSE_WRITE | IN_MODIFY) < 0 &&
+	if (inotify_add_watch(w->fd, target, TARGET_MASK) < 0 &&
 	    errno != ENOENT)
 		return err_set_errno(err, -errno, "cannot watch '%s'", f->path);
 	return 0;
@@ -241,9 +252,10 @@ static int lay_watches(struct policyfile_watch *w, struct err *err)
 	for (i = 0; i < w->sources->n_files; i++) {
 		/* A directory that isn't there has nothing to read, now or
 		   later. */
+		w->wd[i] = -1;
 		if (w->sources->files[i].dir_fd < 0)
 			continue;
-		r = watch_file(w, &w->sources->files[i], err);
+		r = watch_file(w, &w->sources->files[i], &w->wd[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -270,7 +282,8 @@ static bool concerns_us(const struct policyfile_watch *w,
 	if (!ev->len || (ev->mask & IN_Q_OVERFLOW))
 		return true;
 	for (i = 0; i < w->sources->n_files; i++)
-		if (!strcmp(ev->name, base_name(&w->sources->files[i])))
+		if (ev->wd == w->wd[i] &&
+		    !strcmp(ev->name, base_name(&w->sources->files[i])))
 			return true;
 	return false;
 }

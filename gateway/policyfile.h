@@ -26,8 +26,11 @@ struct policyfile {
 	bool is_safe;	 /* its directory is one that the command can't write:
 			    hidden from it, or not the user's */
 	/* private, from policyfile_pin() on */
-	int dir_fd; /* the directory, opened before the command runs; -1 */
-	dev_t dev;  /* the file at that time; ino 0 when there was none */
+	bool is_pinned;
+	int dir_fd;  /* the directory, opened before the command runs; -1 */
+	int file_fd; /* O_PATH of the file at that time, so that no other can
+			get its inode number; -1 */
+	dev_t dev;   /* of that file; ino 0 when there was none */
 	ino_t ino;
 };
 
