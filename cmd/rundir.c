@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rundir.c - runtime directories and project files */
+/*
+ * rundir.c - runtime directories and project files
+ *
+ * A directory is alive as long as its lock file is locked. Making and removing
+ * one takes several steps; they happen under a lock on the base directory, so
+ * that no run takes a directory away that another one is about to lock.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +21,7 @@
 #include "base/io.h"
 #include "cmd/rundir.h"
 
-#define NAME_LEN_MAX 48
+#define NAME_LEN_MAX  48
 #define SAME_NAME_MAX 100 /* sandboxes of one project at once */
 
 static const char project_text[] =
@@ -25,8 +31,10 @@ static const char project_text[] =
 	"#\n"
 	"# example.org                # TCP 443 and 80 of exactly this name\n"
 	"# *.example.org              # any name below it, not example.org\n"
-	"# example.org:8443           # only this port; also :22,443 :8000-8010\n"
-	"# 203.0.113.7:5432           # an address; networks as 10.1.0.0/16:443\n"
+	"# example.org:8443           # only this port; also :22,443 "
+	":8000-8010\n"
+	"# 203.0.113.7:5432           # an address; networks as "
+	"10.1.0.0/16:443\n"
 	"# db.example.org:5432 private  # the name may have private addresses\n"
 	"# !ads.example.org           # denied, whatever else allows it\n";
 
@@ -40,15 +48,31 @@ bool rundir_is_name(const char *name)
 	       name[0] != '-' && strspn(name, ok) == len;
 }
 
+static int check_name(const char *project, struct err *err)
+{
+	if (rundir_is_name(project))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%s' can't be a project's name: letters, digits, '.', "
+		       "'_' and '-', at most %d",
+		       project, NAME_LEN_MAX);
+}
+
 static int join(char *dst, size_t size, const char *dir, const char *name,
 		struct err *err)
 {
 	int n = snprintf(dst, size, "%s/%s", dir, name);
 
 	if (n < 0 || (size_t)n >= size)
-		return err_set(err, -ENAMETOOLONG, "the path %s/... is too long",
-			       dir);
+		return err_set(err, -ENAMETOOLONG,
+			       "the path %s/... is too long", dir);
 	return 0;
+}
+
+static bool is_private(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+	       !(st->st_mode & 022);
 }
 
 /* A directory of ours that nobody else can write. */
@@ -60,8 +84,7 @@ static int make_private_dir(const char *path, struct err *err)
 		return err_set_errno(err, -errno, "cannot make %s", path);
 	if (lstat(path, &st) < 0)
 		return err_set_errno(err, -errno, "cannot look at %s", path);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & 022))
+	if (!is_private(&st))
 		return err_set(err, -EPERM,
 			       "%s must be a directory that only you can "
 			       "write; move it away, or set XDG_RUNTIME_DIR",
@@ -75,7 +98,8 @@ static int base_dir(char *dst, size_t size, struct err *err)
 	struct stat st;
 	int n;
 
-	if (xdg && xdg[0] == '/' && stat(xdg, &st) == 0)
+	/* Another user's, as after sudo, could change under our feet. */
+	if (xdg && xdg[0] == '/' && stat(xdg, &st) == 0 && is_private(&st))
 		n = snprintf(dst, size, "%s/egret", xdg);
 	else if (geteuid() == 0 && access("/run", W_OK) == 0)
 		n = snprintf(dst, size, "/run/egret");
@@ -87,12 +111,33 @@ static int base_dir(char *dst, size_t size, struct err *err)
 	return 0;
 }
 
+/* Return: descriptor that holds the lock on the base directory. */
+static int lock_base(const char *base, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set_errno(err, -errno, "cannot open %s", base);
+	if (!is_private(&st))
+		return err_set(err, -EPERM, "%s isn't yours alone", base);
+	do {
+		r = flock(fd, LOCK_EX);
+	} while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return err_set_errno(err, -errno, "cannot lock %s", base);
+	return fd_steal(&fd);
+}
+
 /*
  * Takes the directory of an id: made now, or left by a run that is dead.
  * Return: 0, or -EBUSY when a living run has it.
  */
 static int take_dir(struct rundir *rd, struct err *err)
 {
+	_cleanup_(fd_closep) int fd = -1;
 	char path[PATH_MAX];
 	int r;
 
@@ -103,20 +148,37 @@ static int take_dir(struct rundir *rd, struct err *err)
 		r = join(path, sizeof(path), rd->dir, "lock", err);
 	if (r < 0)
 		return r;
-	rd->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			   0600);
-	if (rd->lock_fd < 0)
+	/* O_NONBLOCK: it may be a FIFO. */
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		  0600);
+	if (fd < 0)
 		return err_set_errno(err, -errno, "cannot open %s", path);
-	if (flock(rd->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		fd_closep(&rd->lock_fd);
-		return -EBUSY;
-	}
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? -EBUSY
+			       : err_set_errno(err, -errno, "cannot lock %s",
+					       path);
 	r = join(path, sizeof(path), rd->dir, "allowlist", err);
 	if (r < 0)
 		return r;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return err_set_errno(err, -errno, "cannot remove %s", path);
+	rd->lock_fd = fd_steal(&fd);
 	return 0;
+}
+
+/* Under the base's lock. What can't be removed now is taken over later. */
+static void remove_dir(struct rundir *rd)
+{
+	static const char *const files[] = { "allowlist", "lock" };
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (join(path, sizeof(path), rd->dir, files[i], NULL) == 0)
+			(void)unlink(path);
+	(void)rmdir(rd->dir);
+	fd_closep(&rd->lock_fd);
 }
 
 /* Takes away what killed runs left: directories whose lock nobody holds. */
@@ -135,7 +197,7 @@ static void clean_up(const char *base)
 		(void)snprintf(old.id, sizeof(old.id), "%.*s",
 			       (int)sizeof(old.id) - 1, e->d_name);
 		if (strcmp(old.id, e->d_name) == 0 && take_dir(&old, NULL) == 0)
-			rundir_remove(&old);
+			remove_dir(&old);
 	}
 	if (d)
 		(void)closedir(d);
@@ -143,24 +205,29 @@ static void clean_up(const char *base)
 
 int rundir_create(struct rundir *ret, const char *project, struct err *err)
 {
+	_cleanup_(fd_closep) int guard = -1;
 	unsigned int i;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->lock_fd = -1;
-	r = base_dir(ret->base, sizeof(ret->base), err);
+	r = project ? check_name(project, err) : 0;
+	if (r == 0)
+		r = base_dir(ret->base, sizeof(ret->base), err);
 	if (r == 0)
 		r = make_private_dir(ret->base, err);
 	if (r < 0)
 		return r;
+	guard = lock_base(ret->base, err);
+	if (guard < 0)
+		return guard;
 	clean_up(ret->base);
 	for (i = 1; i <= SAME_NAME_MAX; i++) {
 		if (!project)
 			(void)snprintf(ret->id, sizeof(ret->id), "run-%d",
 				       (int)getpid());
 		else if (i == 1)
-			(void)snprintf(ret->id, sizeof(ret->id), "%s",
-				       project);
+			(void)snprintf(ret->id, sizeof(ret->id), "%s", project);
 		else
 			(void)snprintf(ret->id, sizeof(ret->id), "%s.%u",
 				       project, i);
@@ -168,25 +235,24 @@ int rundir_create(struct rundir *ret, const char *project, struct err *err)
 		if (r != -EBUSY || !project)
 			break;
 	}
-	if (r == -EBUSY)
+	if (r == -EBUSY && project)
 		return err_set(err, r, "too many sandboxes are named %s",
-			       project ? project : ret->id);
+			       project);
+	if (r == -EBUSY)
+		return err_set(err, r, "a sandbox named %s runs already",
+			       ret->id);
 	return r;
 }
 
 void rundir_remove(struct rundir *rd)
 {
-	static const char *const files[] = { "allowlist", "lock" };
-	char path[PATH_MAX];
-	size_t i;
+	_cleanup_(fd_closep) int guard = -1;
 
 	if (rd->lock_fd < 0)
 		return;
-	/* What can't be removed now is taken over by a later run. */
-	for (i = 0; i < ARRAY_SIZE(files); i++)
-		if (join(path, sizeof(path), rd->dir, files[i], NULL) == 0)
-			(void)unlink(path);
-	(void)rmdir(rd->dir);
+	guard = lock_base(rd->base, NULL);
+	if (guard >= 0)
+		remove_dir(rd);
 	fd_closep(&rd->lock_fd);
 }
 
@@ -249,11 +315,9 @@ static int project_path(const char *project, char *dst, size_t size,
 	char config[PATH_MAX - 128];
 	int n, r;
 
-	if (!rundir_is_name(project))
-		return err_set(err, -EINVAL,
-			       "'%s' can't be a project's name: letters, "
-			       "digits, '.', '_' and '-', at most %d",
-			       project, NAME_LEN_MAX);
+	r = check_name(project, err);
+	if (r < 0)
+		return r;
 	r = rundir_config(config, sizeof(config), err);
 	if (r < 0)
 		return r;
@@ -262,6 +326,25 @@ static int project_path(const char *project, char *dst, size_t size,
 		return err_set(err, -ENAMETOOLONG,
 			       "XDG_CONFIG_HOME is too long");
 	return 0;
+}
+
+/* The list of a running sandbox, malloc'ed, or NULL: what a killed run left
+   would take entries without effect. */
+static char *find_living(const char *base, const char *id)
+{
+	_cleanup_(fd_closep) int guard = -1;
+	_cleanup_(fd_closep) int fd = -1;
+	char path[PATH_MAX + 128];
+
+	guard = lock_base(base, NULL);
+	if (guard < 0)
+		return NULL;
+	(void)snprintf(path, sizeof(path), "%s/%s/lock", base, id);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return NULL;
+	(void)snprintf(path, sizeof(path), "%s/%s/allowlist", base, id);
+	return realpath(path, NULL);
 }
 
 int rundir_find_list(const char *target, char *ret_path, size_t size,
@@ -279,8 +362,7 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 	r = base_dir(base, sizeof(base), err);
 	if (r < 0)
 		return r;
-	(void)snprintf(list, sizeof(list), "%s/%s/allowlist", base, target);
-	real = realpath(list, NULL);
+	real = find_living(base, target);
 	if (!real) {
 		r = project_path(target, list, sizeof(list), err);
 		if (r < 0)

@@ -6,8 +6,9 @@
  *   $XDG_RUNTIME_DIR/egret/ID/allowlist   the list, or a link to it
  *   $XDG_CONFIG_HOME/egret/projects/NAME.hosts
  *
- * Without XDG_RUNTIME_DIR it is /run/egret for root and /tmp/egret-UID for a
- * user; a directory that others could write is refused.
+ * Without XDG_RUNTIME_DIR, or where that isn't the user's alone, it is
+ * /run/egret for root and /tmp/egret-UID for a user; a directory of egret's
+ * own that others could write is refused.
  */
 #ifndef EGRET_CMD_RUNDIR_H
 #define EGRET_CMD_RUNDIR_H
