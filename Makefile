@@ -84,6 +84,7 @@ REPLAY_SRC := $(sort $(wildcard tests/replay/*.c))
 MAN_PAGES := $(wildcard docs/*.1 docs/*.5)
 
 LIB := $(BUILD)/libegret.a
+CMD_LIB := $(BUILD)/libegretcmd.a
 EGRET := $(if $(CMD_SRC),$(BUILD)/egret)
 UNIT := $(call prog,unit,tests/unit,$(UNIT_SRC))
 CORPUS := $(call prog,fuzz,tests/fuzz,$(FUZZ_SRC))
@@ -120,6 +121,11 @@ $(LIB): $(call obj,$(LIB_SRC)) $(BUILD)/flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
+# The commands without main(), for their unit tests.
+$(CMD_LIB): $(call obj,$(filter-out cmd/main.c,$(CMD_SRC))) $(BUILD)/flags
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
+
 define link
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -135,7 +141,7 @@ $(BUILD)/tests/unit/shared.a: $(call obj,$(UNIT_SHARED))
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o \
-		$(BUILD)/tests/unit/shared.a $(LIB)
+		$(BUILD)/tests/unit/shared.a $(CMD_LIB) $(LIB)
 	$(call link,$(CHECK_LIBS) $(LDLIBS))
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o \
