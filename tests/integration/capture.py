@@ -13,9 +13,9 @@ import time
 import netns
 
 ETH_P_ALL = 3
-PACKET_OUTGOING = 4
 SOL_PACKET = 263
 PACKET_STATISTICS = 6
+PACKET_IGNORE_OUTGOING = 23
 SNAP = 192
 SO_ATTACH_FILTER = 26
 SO_RCVBUFFORCE = 33
@@ -124,6 +124,7 @@ class Capture:
         for link in links:
             s = netns.make_socket(world_path, socket.AF_PACKET,
                                   socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
             enlarge(s)
             leave_bulk_out(s)
             s.bind((link, ETH_P_ALL))
@@ -150,10 +151,10 @@ class Capture:
     def _drain(self, link, s):
         while True:
             try:
-                raw, sa = s.recvfrom(SNAP)
+                raw = s.recv(SNAP)
             except BlockingIOError:
                 return
-            if sa[2] == PACKET_OUTGOING or len(raw) < 14:
+            if len(raw) < 14:
                 continue
             p = parse(raw, link, time.monotonic())
             if p.dst == self._marker_dst:

@@ -39,8 +39,11 @@ PYTHON = "/usr/bin/python3"
 DNS4, DNS6, OTHER_DNS = "11.0.2.53", "2a0e:b107:2::53", "11.0.2.99"
 MARKER = "11.255.255.1"
 UID = 1000
-SETUP = ('mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/hosts '
-         '&& shift 2 && exec "$@"')
+# Root's run wants /etc/egret: there is one in a read-only overlay.
+SETUP = ('if [ -n "$3" ]; then mount -t overlay -o "lowerdir=$3:/etc" overlay '
+         '/etc || exit 1; fi; '
+         'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/hosts '
+         '&& shift 3 && exec "$@"')
 
 REFUSED = re.compile(
     r"^egret: refused (?P<what>\S+?)(?:/(?P<proto>tcp|udp|icmp))?"
@@ -294,6 +297,10 @@ class Lab:
         self.hosts = self._etc("hosts", "127.0.0.1 localhost\n"
                                "11.0.2.12 inhosts.example.org\n")
 
+        self.etc = "" if os.path.isdir("/etc/egret") else self.dir + "/etc"
+        if self.etc:
+            os.makedirs(self.etc + "/egret")
+
     def _etc(self, name, text):
         path = os.path.join(self.dir, name)
         with open(path, "w", encoding="ascii") as f:
@@ -439,11 +446,12 @@ class Lab:
     def work(self, who="user"):
         return self.homes["root" if who == "root" else "user"] + "/work"
 
-    def enter(self, who):
+    def enter(self, who, etc=True):
         """The prefix of a command line that runs it in the host netns."""
         cmd = ["nsenter", "--net=" + self.host_path, "--", "unshare",
                "--mount", "--propagation", "private", "--", "sh", "-c", SETUP,
-               "sh", self.resolv, self.hosts]
+               "sh", self.resolv, self.hosts,
+               self.etc if who == "root" and etc else ""]
         if who == "root":
             return cmd
         if self.rootless:
@@ -492,12 +500,12 @@ class Lab:
 
     def spawn(self, cmd, allow=(), args=(), who="user", stdin=None, env=None,
               allowlist=None, flows=(), cwd=None, pass_fds=(), stdout=None,
-              stderr=None, events=True, egret=True, **kw):
+              stderr=None, events=True, egret=True, etc=True, **kw):
         """Start egret run (or with egret=False cmd itself) and come back."""
         if egret and not self.egret:
             raise RuntimeError("there is no egret binary")
         path = os.path.join(self.work(who), f"events-{time.monotonic_ns()}")
-        line = self.enter(who)
+        line = self.enter(who, etc)
         if egret:
             line += [self.egret, "run"]
             line += ["--events", path] if events else []
@@ -571,6 +579,11 @@ class Lab:
                 with open(f"/proc/{pid}/environ", "rb") as f:
                     if want in f.read().split(b"\0"):
                         found.append(int(pid))
+            except PermissionError:
+                # Undumpable and rootless: its memory is closed to us, but the
+                # binary is a copy that only this lab has.
+                if self.is_egret(pid):
+                    found.append(int(pid))
             except OSError:
                 continue
         return found

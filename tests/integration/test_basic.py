@@ -52,7 +52,7 @@ def test_several_entries_and_allowlist_file(lab):
 
 @ALL
 def test_refused_name_is_instant_and_explained(lab, who):
-    script = ("curl -sS -m 10 -w '%{time_total}\\n' https://no.example.org/;"
+    script = ("curl -s -m 10 -w '%{time_total}\\n' https://no.example.org/;"
               "echo rc=$?; curl -sS " + URL)
     r = lab.run(["sh", "-c", script], allow=["good.example.org"], who=who)
     seconds, rc = r.out.splitlines()[:2]
@@ -100,6 +100,14 @@ def test_hosts_file_of_the_host(lab):
                 allow=["inhosts.example.org", "good.example.org"],
                 flows=[("11.0.2.12", "tcp", 80)])
     assert r.out.count('"local"') == 2 and "11.0.2.12" in r.out
+
+
+@pytest.mark.who("root")
+def test_root_on_a_fresh_machine(lab, who):
+    """Nobody has made /etc/egret yet."""
+    r = lab.run(["curl", "-sS", URL], allow=["good.example.org"], who=who,
+                etc=False)
+    assert r.rc == 0, r.err
 
 
 # --- statuses ---

@@ -180,6 +180,67 @@ out(res=res, two=dnsq('two.example.org')['rcode'],
         assert r.json["res"][what], r.json["res"]
 
 
+@pytest.mark.who("user", "root")
+@BOTH
+def test_list_replaced_from_a_namespace_of_its_own(lab, who, root):
+    """Where the old tree is detached its masks don't hold a rename back."""
+    path = lab.write("their.hosts", "good.example.org\n", who)
+    code = """
+d, name = os.path.split(sys.argv[1])
+def must(r):
+    if r < 0:
+        raise OSError(ctypes.get_errno(), '')
+def attack():
+    fd = os.open(d, os.O_RDONLY)
+    up = os.open(os.path.dirname(d), os.O_RDONLY)
+    with open(d + '/evil', 'w') as f:
+        f.write('two.example.org\\n')
+    must(libc.unshare(0x10020000))          # NEWUSER, NEWNS
+    must(libc.mount(b't', b'/tmp', b'tmpfs', 0, None))
+    os.chdir('/tmp')
+    must(libc.syscall(155, b'.', b'.'))     # pivot_root
+    must(libc.umount2(b'.', 2))
+    over = attempt(lambda: os.rename('evil', name, src_dir_fd=fd,
+                                     dst_dir_fd=fd))
+    base = os.path.basename(d)
+    away = attempt(lambda: os.rename(base, base + '.old', src_dir_fd=up,
+                                     dst_dir_fd=up))
+    if away is None:
+        os.mkdir(base, dir_fd=up)
+        n = os.open(base, os.O_RDONLY, dir_fd=up)
+        w = os.open(name, os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=n)
+        os.write(w, b'two.example.org\\n')
+    time.sleep(0.2)
+    return over, away
+pid = os.fork()
+if not pid:
+    try:
+        print(json.dumps(attack()), file=sys.stderr)
+    finally:
+        os._exit(0)
+os.waitpid(pid, 0)
+time.sleep(0.2)
+out(two=dnsq('two.example.org')['rcode'],
+    good=dnsq('good.example.org')['rcode'])
+"""
+    try:
+        r = lab.py(code, path, allowlist=path, who=who, args=root)
+        print(r.err)
+        assert r.json == {"two": "NXDOMAIN", "good": "NOERROR"}
+    finally:
+        put_back(lab.work(who))
+
+
+def put_back(work):
+    """Undo what the attack could do to the work directory."""
+    if os.path.isdir(work + ".old"):
+        lab_module.shutil.rmtree(work)
+        os.rename(work + ".old", work)
+    for name in ("evil", "their.hosts"):
+        if os.path.exists(os.path.join(work, name)):
+            os.unlink(os.path.join(work, name))
+
+
 @pytest.mark.who("user", "root", "unshare-r")
 def test_masks_cannot_be_lifted(lab, greeters, who):
     sock = f"/run/{lab.tag}-m.sock"

@@ -88,25 +88,50 @@ def test_appending_a_line_allows(lab, who):
     assert d.p.finish().rc == 0
 
 
+@pytest.fixture
+def project(lab):
+    """A project's file: its directory can't be written from inside."""
+    path = os.path.join(lab.homes["user"], "config/egret/projects",
+                        "ways.hosts")
+    lab.run(["true"], args=["-p", "ways"])
+    put(path, "good.example.org\n")
+    yield path
+    for f in (path, path + ".target"):
+        if os.path.lexists(f):
+            os.unlink(f)
+
+
 @pytest.mark.parametrize("way", ["write", "rename", "symlink"])
-def test_ways_of_editing(lab, way):
-    path = lab.write("ways.hosts", "good.example.org\n")
-    d = Driven(lab, path, flows=[("11.0.2.11", "tcp", 443)])
-    d.p.expected.exact.add("two.example.org")
+def test_ways_of_editing(lab, project, way):
+    d = Driven(lab, None, args=["-p", "ways"],
+               flows=[("11.0.2.10", "tcp", 443), ("11.0.2.11", "tcp", 443)])
+    d.p.expected.exact |= {"good.example.org", "two.example.org"}
     assert d.ask("tcp good.example.org 443")["err"] is None
     for text, good, two in (("two.example.org\n", "NXDOMAIN", "NOERROR"),
                             ("good.example.org\n", "NOERROR", "NXDOMAIN"),
                             ("good.example.org\ntwo.example.org\n",
                              "NOERROR", "NOERROR")):
         n = n_policy(d.p)
-        put(path, text, way)
+        put(project, text, way)
         policy_seen(d.p, n + 1)
         assert d.ask("dns good.example.org") == good
         assert d.ask("dns two.example.org") == two
     d.p.finish()
-    for f in (path, path + ".target"):
-        if os.path.lexists(f):
-            os.unlink(f)
+
+
+def test_replaced_where_the_command_may_write(lab):
+    """A new file under the old name could be the command's: it is obeyed only
+    if egret can tell, else the old list stays and a sentence says so."""
+    path = lab.write("ways.hosts", "good.example.org\n")
+    d = Driven(lab, path, flows=[("11.0.2.11", "tcp", 443)])
+    d.p.expected.exact.add("two.example.org")
+    assert d.ask("dns good.example.org") == "NOERROR"
+    put(path, "two.example.org\n", "rename")
+    m = d.p.err.wait(r"^egret: .*" + re.escape(path) + r".*$")
+    assert b"replaced" in m.group(0)
+    assert d.ask("dns two.example.org") == "NXDOMAIN"
+    assert d.ask("dns good.example.org") == "NOERROR"
+    d.p.finish()
 
 
 @pytest.mark.who("user", "root")
