@@ -33,8 +33,7 @@ static int check_entries(int n, char **entries)
 
 	r = policy_builder_new(&b);
 	for (k = 0; r == 0 && k < n; k++)
-		r = policy_builder_add_text(b, entries[k], entries[k],
-					    strlen(entries[k]));
+		r = policy_builder_add_entry(b, "entry", entries[k], false);
 	if (r < 0)
 		return r;
 	errors = policy_builder_errors(b, &n_errors);

@@ -199,6 +199,10 @@ static int choose_sources(struct run *run, struct err *err)
 	run->sources.n_allow = run->opt.allow.n;
 	run->sources.deny = run->opt.deny.v;
 	run->sources.n_deny = run->opt.deny.n;
+	/* Real root inside could make it; where egret can't, neither can that.
+	 */
+	if (geteuid() == 0)
+		(void)mkdir("/etc/egret", 0755);
 	r = add_source(run, "/etc/egret/always.hosts", false, true, err);
 	if (r < 0)
 		return r;

@@ -10,7 +10,8 @@
  *   refused packets (NFLOG)           -> events for the front
  *   inotify, rtnetlink                -> policy and closed addresses anew
  *   init's pidfd                      -> the run's end
- *   front's socket                    -> its end is ours
+ *   front's socket                    -> refusals whose process it has looked
+ *                                        for are answered; its end is ours
  *
  * All changes of the kernel's sets that one turn asks for go out in one batch,
  * in the hook before the loop sleeps; the answers that wait for them leave from
@@ -37,6 +38,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "gateway/asker.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/grants.h"
 #include "gateway/msg.h"
@@ -60,19 +62,25 @@
    read up to its ports. */
 #define SYN_COPY_LEN 192
 #define DROP_COPY_LEN 128
-#define DROP_QTHRESHOLD 8
 /* Between the end of the sandbox's link and that of its first process. */
 #define LINK_PATIENCE_MS 300U
 
 /* ---- telling the front ---- */
 
-void gateway_tell(struct gateway *gw, const struct event *e)
+bool gateway_ask(struct gateway *gw, const struct event *e, uint32_t ticket)
 {
-	struct gw_msg m = { .type = GW_MSG_EVENT };
+	struct gw_msg m = { .type = GW_MSG_EVENT, .value = (int)ticket };
 
 	memcpy(&m.event, e, sizeof(*e));
-	if (gw_msg_send(gw->cfg->plumbing.front_sock, &m, -1) < 0)
-		gw->events_lost++;
+	if (gw_msg_send(gw->cfg->plumbing.front_sock, &m, -1) == 0)
+		return true;
+	gw->events_lost++;
+	return false;
+}
+
+void gateway_tell(struct gateway *gw, const struct event *e)
+{
+	(void)gateway_ask(gw, e, 0); /* what is lost is counted */
 }
 
 static void tell_error(struct gateway *gw, const char *text)
@@ -121,10 +129,31 @@ static void on_broken(void *ctx, const char *why)
 static void on_front(struct loop_fd *w, uint32_t events)
 {
 	struct gateway *gw = container_of(w, struct gateway, front_watch);
+	struct gw_msg m;
+	int fd = -1, r;
 
-	(void)events; /* the front never writes after the start: it is gone */
-	gw->ending = true;
+	(void)events;
+	r = gw_msg_recv(w->fd, &m, &fd);
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r == 1 && m.type == GW_MSG_SEEN) {
+		asker_release(gw->asker, (uint32_t)m.value);
+		return;
+	}
+	fd_closep(&fd);
+	gw->ending = true; /* the front is gone, or isn't ours */
 	loop_stop(gw->loop, -EPIPE);
+}
+
+static void on_release(void *ctx, uint32_t ticket, const uint8_t *syn,
+		       size_t len)
+{
+	struct gateway *gw = ctx;
+
+	if (syn)
+		relay_refuse_syn(gw->relay, syn, len);
+	else
+		resolver_release(gw->resolver, ticket);
 }
 
 static void on_init_end(struct loop_fd *w, uint32_t events)
@@ -141,6 +170,9 @@ static void on_init_end(struct loop_fd *w, uint32_t events)
 		gateway_fail(gw, "%s", err.msg);
 		return;
 	}
+	/* What was refused in the last moment is reported before the end. */
+	(void)nflog_read(gw->drop_watch.fd, gateway_dropped, gw,
+			 &gw->nflog_lost);
 	gw->ending = true;
 	m.value = WIFEXITED(status) ? WEXITSTATUS(status) :
 				      128 + WTERMSIG(status);
@@ -282,9 +314,11 @@ static int start_fw(struct gateway *gw, struct err *err)
 	if (r == 0)
 		r = nflog_bind(s->nflog_syn, FW_GROUP_SYN, SYN_COPY_LEN, 1,
 			       err);
+	/* At once as well: a refusal just before the end must not be lost, and
+	   the ruleset limits their number. */
 	if (r == 0)
-		r = nflog_bind(s->nflog_drop, FW_GROUP_DROP, DROP_COPY_LEN,
-			       DROP_QTHRESHOLD, err);
+		r = nflog_bind(s->nflog_drop, FW_GROUP_DROP, DROP_COPY_LEN, 1,
+			       err);
 	return r;
 }
 
@@ -380,6 +414,9 @@ static int start(struct gateway *gw, struct err *err)
 		r = hostaddr_new(&gw->hostaddr, gw->loop,
 				 gateway_hostaddr_changed, gw, err);
 	if (r == 0)
+		r = asker_new(&gw->asker, gw->loop, &gw->plumbing.sockdiag,
+			      on_release, gw, err);
+	if (r == 0)
 		r = start_fw(gw, err);
 	if (r == 0)
 		r = start_resolver(gw, err);
@@ -406,6 +443,7 @@ static void stop(struct gateway *gw)
 	/* Before the resolver: it answers the questions under way. */
 	upstream_freep(&gw->upstream);
 	resolver_free(gw->resolver);
+	asker_free(gw->asker);
 	if (gw->fw)
 		fw_flush(gw->fw);
 	grants_free(gw->grants);

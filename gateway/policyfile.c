@@ -14,7 +14,7 @@
  * the directories are opened once, before the command runs, and names are
  * looked up from there; and another file than the one of the start is obeyed
  * only where the directory itself is out of the command's reach (is_safe), and
- * then not through a symbolic link. Otherwise the old policy stays, with a
+ * a symbolic link there leads nowhere else. Otherwise the old policy stays, with a
  * sentence.
  */
 #include <errno.h>
@@ -27,7 +27,10 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/openat2.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -79,22 +82,36 @@ static int open_file(const struct policyfile *f, struct err *err)
 	return fd;
 }
 
+/* Does the name lead to this very file without leaving the directory? */
+static bool is_beneath(const struct policyfile *f, const struct stat *st)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat there;
+
+	fd = (int)syscall(SYS_openat2, f->dir_fd, base_name(f), &how,
+			  sizeof(how));
+	return fd >= 0 && fstat(fd, &there) == 0 &&
+	       there.st_dev == st->st_dev && there.st_ino == st->st_ino;
+}
+
 /* Is this the file of the start, or one that only the user can have put
    there? */
 static int check_identity(const struct policyfile *f, int fd, struct err *err)
 {
-	struct stat st, link;
+	struct stat st;
 
-	if (!f->is_pinned)
+	if (f->dir_fd < 0)
 		return 0; /* before the start: nothing could interfere */
 	if (fstat(fd, &st) < 0)
 		return err_set_errno(err, -errno, "cannot look at '%s'",
 				     f->path);
 	if (st.st_dev == f->dev && st.st_ino == f->ino)
 		return 0;
-	if (f->is_safe &&
-	    fstatat(f->dir_fd, base_name(f), &link, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    link.st_dev == st.st_dev && link.st_ino == st.st_ino)
+	if (f->is_safe && is_beneath(f, &st))
 		return 0;
 	return err_set(err, -EPERM,
 		       "%s was replaced by another file, which the sandboxed "

@@ -123,7 +123,7 @@ static int open_inet(int family, int type, uint16_t port, int *ret,
 
 /*
  * Accepted sockets inherit the linger: from their first moment on, a gateway
- * that is killed ends them with a reset. DESIGN "How a TCP connection is held".
+ * that is killed ends them with a reset.
  */
 static int open_relay(int family, int *ret, struct err *err)
 {

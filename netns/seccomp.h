@@ -8,8 +8,8 @@
 struct err;
 
 /**
- * seccomp_confine_command() - install the filter of DESIGN "The sandbox beyond
- * packets" in the calling thread; no_new_privs must be set before
+ * seccomp_confine_command() - install the filter in the calling thread;
+ * no_new_privs must be set before
  */
 int seccomp_confine_command(struct err *err);
 

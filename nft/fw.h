@@ -74,6 +74,8 @@ struct fw_config {
 	uint8_t gw_mac[6], sb_mac[6];
 	struct addr sb_addr4, sb_addr6; /* the sandbox's only addresses */
 	uint16_t relay_port;		/* TPROXY target, TCP, v4 and v6 */
+	bool relays_udp; /* open UDP is delivered to this netns's sockets;
+			    otherwise it's refused like the rest */
 };
 
 /*

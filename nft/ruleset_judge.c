@@ -160,10 +160,13 @@ static void put_open(struct ruleset *rs)
 	ruleset_drop(rs, &r);
 
 	/* Without a socket for it, the kernel answers port unreachable. */
-	ruleset_begin(rs, &r, "open");
-	rule_match_l4proto(&r, IPPROTO_UDP);
-	ruleset_end_with(rs, &r, NF_ACCEPT, NULL);
+	if (rs->cfg->relays_udp) {
+		ruleset_begin(rs, &r, "open");
+		rule_match_l4proto(&r, IPPROTO_UDP);
+		ruleset_end_with(rs, &r, NF_ACCEPT, NULL);
+	}
 
+	/* What nothing relays is refused, so that it's reported. */
 	ruleset_begin(rs, &r, "open");
 	ruleset_go(rs, &r, "refuse");
 }

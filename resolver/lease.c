@@ -402,6 +402,18 @@ static bool has_port(const struct lease_addr *a, const struct lease_portset *ps,
 	return false;
 }
 
+bool lease_name_of(const struct lease_table *t, const struct addr *a,
+		   struct dnsname *ret)
+{
+	const struct lease_addr *la = lease_find_addr(t, a);
+
+	if (!la || list_empty(&la->leases))
+		return false;
+	*ret = container_of(la->leases.prev, struct lease, addr_node)
+		       ->name->name;
+	return true;
+}
+
 struct policy_verdict lease_judge(const struct lease_table *t,
 				  const struct policy *p, const struct addr *a,
 				  enum policy_proto proto, uint16_t port,
@@ -417,8 +429,12 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 	v.reason = POLICY_PORT;
 	for (uint32_t u = 0; u < la->n_uses; u++)
 		is_open |= has_port(la, la->uses[u].ps, proto, port);
-	if (!is_open)
+	if (!is_open) {
+		/* For the report: which name the client may have meant. */
+		if (ret_name)
+			(void)lease_name_of(t, a, ret_name);
 		return v;
+	}
 	list_for_each_safe (i, tmp, &la->leases) {
 		const struct lease *l =
 			container_of(i, struct lease, addr_node);
@@ -430,18 +446,6 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 		return policy_judge_name_port(p, &l->name->name, proto, port);
 	}
 	return v;
-}
-
-bool lease_name_of(const struct lease_table *t, const struct addr *a,
-		   struct dnsname *ret)
-{
-	const struct lease_addr *la = lease_find_addr(t, a);
-
-	if (!la || list_empty(&la->leases))
-		return false;
-	*ret = container_of(la->leases.prev, struct lease, addr_node)
-		       ->name->name;
-	return true;
 }
 
 void lease_get_stats(const struct lease_table *t, struct lease_stats *ret)

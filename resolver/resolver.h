@@ -50,6 +50,9 @@ struct resolver_refusal {
 	const struct addr *addr; /* the address stripped, for POLICY_PRIVATE */
 	const char *category;	 /* special_classify() text, or NULL */
 	struct endpoint client;
+	bool is_tcp;
+	uint32_t *ret_hold; /* NULL: the answer can't wait. Else a ticket put
+			       here makes it wait for resolver_release() */
 };
 
 /**
@@ -127,7 +130,8 @@ int resolver_set_policy(struct resolver *r, const struct policy *p,
 
 /**
  * resolver_judge_addr() - what the leases say of an address and port
- * @ret_name: a name that taught it (any), when allowed
+ * @ret_name: a name that taught it (any): one that opens the port, if one does;
+ *            untouched when the address isn't learned
  *
  * Return: POLICY_ALLOWED; POLICY_PORT if the address is learned but not this
  * port; POLICY_NOT_LISTED if it isn't learned.
@@ -154,6 +158,12 @@ typedef void resolver_reply_fn(void *arg, const uint8_t *msg, size_t len);
 void resolver_answer(struct resolver *r, const struct endpoint *client,
 		     const uint8_t *query, size_t len, bool tcp,
 		     resolver_reply_fn *reply, void *arg);
+
+/**
+ * resolver_release() - answer the question whose refusal was given this ticket;
+ * it is judged anew. Fine when there is none.
+ */
+void resolver_release(struct resolver *r, uint32_t ticket);
 
 void resolver_get_stats(const struct resolver *r, struct resolver_stats *ret);
 

@@ -36,6 +36,7 @@ static inline struct fw_config fwlab_config(void)
 		.sb_addr4 = fwlab_addr(LAYOUT_SB_ADDR4),
 		.sb_addr6 = fwlab_addr(LAYOUT_SB_ADDR6),
 		.relay_port = LAYOUT_RELAY_PORT,
+		.relays_udp = true,
 	};
 }
 
