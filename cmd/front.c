@@ -14,6 +14,10 @@
  * command. The front itself stops only when init reports that the command has
  * stopped, and continues it when it is continued.
  *
+ * Refusals. The gateway tells which socket was refused and the front which
+ * process holds it; the client waits for that (a few milliseconds at most), so
+ * the front says that it has looked before it prints.
+ *
  * The end. Gateway and init die when the front does. When the gateway dies
  * without a word the command has been killed with it; the front waits for that
  * and says so. Afterwards the terminal's foreground group is put back.
@@ -45,6 +49,7 @@
 #include "gateway/msg.h"
 #include "gateway/report.h"
 #include "netns/idmap.h"
+#include "netns/procfind.h"
 #include "netns/stdio.h"
 
 static const int watched_signals[] = {
@@ -66,6 +71,7 @@ struct front {
 	int tty_fd;	 /* terminal, or -1 */
 	pid_t tty_pgrp;	 /* its foreground group at the start */
 	int exit_status; /* -1: none yet */
+	struct procfind procfind;
 	bool ended_well; /* the gateway has told the command's status */
 	struct loop_fd sock_watch, status_watch, signal_watch;
 };
@@ -115,10 +121,26 @@ static void write_event(struct front *f, const struct event *e)
 
 /* ---- messages of the gateway ---- */
 
-static void on_event(struct front *f, const struct event *e)
+static void find_process(struct front *f, struct event *e, int ticket)
+{
+	struct gw_msg seen = { .type = GW_MSG_SEEN, .value = ticket };
+	struct procfind_hit hit;
+
+	if (procfind_socket(&f->procfind, e->socket_inode, &hit)) {
+		_Static_assert(sizeof(e->comm) == sizeof(hit.comm), "comm");
+		e->pid = hit.pid;
+		memcpy(e->comm, hit.comm, sizeof(e->comm));
+	}
+	if (ticket)
+		/* Failing means that the gateway is gone, or stops waiting. */
+		(void)gw_msg_send(f->sock, &seen, -1);
+}
+
+static void on_event(struct front *f, struct event *e, int ticket)
 {
 	char line[EVENT_LINE_MAX];
 
+	find_process(f, e, ticket);
 	write_event(f, e);
 	switch (e->type) {
 	case EVENT_REFUSED:
@@ -160,7 +182,17 @@ static void finish(struct front *f, int exit_status)
 	loop_stop(f->loop, 0);
 }
 
-static void on_message(struct front *f, const struct gw_msg *m, int fd)
+static void take_init(struct front *f, int fd)
+{
+	pid_t pid;
+
+	fd_closep(&f->init_pidfd);
+	f->init_pidfd = fd;
+	pid = procfind_pidfd_pid(fd);
+	procfind_init(&f->procfind, pid > 0 ? pid : 0);
+}
+
+static void on_message(struct front *f, struct gw_msg *m, int fd)
 {
 	switch (m->type) {
 	case GW_MSG_UNSHARED:
@@ -168,11 +200,10 @@ static void on_message(struct front *f, const struct gw_msg *m, int fd)
 			finish(f, CMD_FAILED);
 		break;
 	case GW_MSG_INIT:
-		fd_closep(&f->init_pidfd);
-		f->init_pidfd = fd;
+		take_init(f, fd);
 		break;
 	case GW_MSG_EVENT:
-		on_event(f, &m->event);
+		on_event(f, &m->event, m->value);
 		break;
 	case GW_MSG_LOG:
 		log_write((enum log_level)m->value, "%s", m->text);
@@ -187,6 +218,7 @@ static void on_message(struct front *f, const struct gw_msg *m, int fd)
 		break;
 	case GW_MSG_STARTED:
 	case GW_MSG_MAPPED:
+	case GW_MSG_SEEN:
 	case GW_MSG_MAX:
 		break;
 	}
@@ -441,7 +473,7 @@ static void read_last_messages(struct front *f)
 	(void)fcntl(f->sock, F_SETFL, O_NONBLOCK);
 	while (gw_msg_recv(f->sock, &m, &fd) == 1) {
 		if (m.type == GW_MSG_EVENT)
-			on_event(f, &m.event);
+			on_event(f, &m.event, 0);
 		fd_closep(&fd);
 	}
 }

@@ -70,6 +70,8 @@ struct event {
 	char text[EVENT_TEXT_MAX];  /* for policy and error: a sentence */
 	pid_t pid;		    /* 0 if unknown; the host's number */
 	char comm[EVENT_COMM_MAX];
+	uint64_t socket_inode; /* for the front, which finds pid and comm by
+				  it; 0 if unknown; never shown */
 	uint64_t bytes_out, bytes_in;
 	uint32_t count; /* 0 or 1: once */
 };

@@ -14,6 +14,7 @@
 #include "gateway/openings.h"
 #include "gateway/plumbing.h"
 
+struct asker;
 struct fw;
 struct grants;
 struct hostaddr;
@@ -37,6 +38,7 @@ struct gateway {
 	struct upstream *upstream;
 	struct resolver *resolver;
 	struct relay *relay;
+	struct asker *asker;
 
 	/* What the kernel's sets hold beside leases; sorted. */
 	struct elem_vec policy_elems; /* LISTED, DENY, PUBLIC */
@@ -55,6 +57,14 @@ struct gateway {
 
 /** gateway_tell() - an event for the front; counted when it takes none */
 void gateway_tell(struct gateway *gw, const struct event *e);
+
+/**
+ * gateway_ask() - an event whose process the front shall look for
+ * @ticket: from asker_hold(); the front's word for it releases it
+ *
+ * Return: false when the front takes none now: don't wait.
+ */
+bool gateway_ask(struct gateway *gw, const struct event *e, uint32_t ticket);
 
 /** gateway_error() - one error line, as an event too */
 void gateway_error(struct gateway *gw, const char *fmt, ...)

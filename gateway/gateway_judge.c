@@ -10,11 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "gateway/asker.h"
 #include "gateway/event.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/grants.h"
 #include "gateway/packet.h"
 #include "netns/hostaddr.h"
+#include "netns/layout.h"
 #include "nft/nflog.h"
 #include "policy/policy.h"
 #include "relay/relay.h"
@@ -110,6 +112,9 @@ static void flow_event(struct gateway *gw, enum event_type type,
 	if (f->error)
 		(void)snprintf(e.text, sizeof(e.text), "%s",
 			       strerror(f->error));
+	if (type == EVENT_REFUSED)
+		e.socket_inode = asker_find_socket(gw->asker, IPPROTO_TCP,
+						   &f->key.src, &f->key.dst);
 	gateway_tell(gw, &e);
 }
 
@@ -225,6 +230,38 @@ static void put_qtype(struct event *e, uint16_t qtype)
 	(void)snprintf(e->qtype, sizeof(e->qtype), "TYPE%u", qtype);
 }
 
+/* Tells the front; the answer to a known socket waits for its word.
+   Return: the ticket, or 0: answer now. */
+static uint32_t tell_and_hold(struct gateway *gw, const struct event *e,
+			      const uint8_t *syn, size_t len)
+{
+	uint32_t ticket = 0;
+
+	if (e->socket_inode)
+		ticket = asker_hold(gw->asker, syn, len);
+	if (gateway_ask(gw, e, ticket))
+		return ticket;
+	if (ticket)
+		asker_forget(gw->asker, ticket);
+	return 0;
+}
+
+static uint64_t find_dns_client(struct gateway *gw,
+				const struct resolver_refusal *r)
+{
+	/* Where it was sent to isn't known; as a rule where resolv.conf says.
+	   A UDP socket is found in either case. */
+	struct endpoint server = { .port = 53 };
+
+	if (addr_parse(r->client.addr.family == AF_INET6 ? LAYOUT_GW_ADDR6
+							 : LAYOUT_GW_ADDR4,
+		       &server.addr) < 0)
+		return 0;
+	return asker_find_socket(gw->asker,
+				 r->is_tcp ? IPPROTO_TCP : IPPROTO_UDP,
+				 &r->client, &server);
+}
+
 static void dns_refused(void *ctx, const struct resolver_refusal *r)
 {
 	struct gateway *gw = ctx;
@@ -239,7 +276,11 @@ static void dns_refused(void *ctx, const struct resolver_refusal *r)
 		e.addr = *r->addr;
 	if (r->category)
 		(void)snprintf(e.text, sizeof(e.text), "%s", r->category);
-	gateway_tell(gw, &e);
+	e.socket_inode = find_dns_client(gw, r);
+	if (r->ret_hold)
+		*r->ret_hold = tell_and_hold(gw, &e, NULL, 0);
+	else
+		gateway_tell(gw, &e);
 }
 
 static void learned(void *ctx, const struct dnsname *name,
@@ -293,47 +334,64 @@ static void put_protocol(struct event *e, const struct packet *p)
 	(void)snprintf(e->text, sizeof(e->text), "protocol %u", p->proto);
 }
 
-void gateway_dropped(void *ctx, const struct nflog_packet *np)
+/* Return: false when there is nothing to tell. */
+static bool describe(struct gateway *gw, const struct packet *p,
+		     struct event *e)
 {
-	struct gateway *gw = ctx;
 	enum policy_proto proto = POLICY_TCP;
 	struct policy_verdict v;
 	struct dnsname name;
+
+	event_init(e, EVENT_REFUSED, EVENT_KIND_TCP);
+	e->addr = p->dst.addr;
+	e->port = p->dst.port;
+	switch (p->proto) {
+	case IPPROTO_TCP:
+		break;
+	case IPPROTO_UDP:
+		e->kind = EVENT_KIND_UDP;
+		proto = POLICY_UDP;
+		break;
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		e->kind = EVENT_KIND_ICMP;
+		proto = POLICY_ICMP;
+		break;
+	default:
+		put_protocol(e, p);
+		return true;
+	}
+	v = judge(gw, &p->dst, proto, &name);
+	if (v.reason == POLICY_ALLOWED && proto == POLICY_TCP)
+		return false; /* it was opened a moment ago; the client tries
+				 again */
+	e->reason = v.reason == POLICY_ALLOWED ? EVENT_REASON_PROTOCOL
+					       : reason_of(v.reason);
+	if (name.len)
+		dnsname_format(&name, e->name);
+	put_entry(gw, e, v.entry);
+	e->socket_inode = asker_find_socket(gw->asker, p->proto, &p->src,
+					    &p->dst);
+	return true;
+}
+
+void gateway_dropped(void *ctx, const struct nflog_packet *np)
+{
+	/* A SYN waits, dropped, for its answer. The socket of any other packet
+	   has had it from the ruleset. */
+	bool is_syn = !strcmp(np->prefix, "syn");
+	struct gateway *gw = ctx;
 	struct packet p;
 	struct event e;
 
 	if (packet_parse(np->data, np->len, &p) < 0)
 		return;
-	/* A SYN waits, dropped, for its answer: the connect() must end now. */
-	if (!strcmp(np->prefix, "syn"))
-		relay_refuse_syn(gw->relay, np->data, np->len);
-	event_init(&e, EVENT_REFUSED, EVENT_KIND_TCP);
-	e.addr = p.dst.addr;
-	e.port = p.dst.port;
-	switch (p.proto) {
-	case IPPROTO_TCP:
-		break;
-	case IPPROTO_UDP:
-		e.kind = EVENT_KIND_UDP;
-		proto = POLICY_UDP;
-		break;
-	case IPPROTO_ICMP:
-	case IPPROTO_ICMPV6:
-		e.kind = EVENT_KIND_ICMP;
-		proto = POLICY_ICMP;
-		break;
-	default:
-		put_protocol(&e, &p);
+	if (!describe(gw, &p, &e)) {
+		if (is_syn)
+			relay_refuse_syn(gw->relay, np->data, np->len);
+	} else if (!is_syn) {
 		gateway_tell(gw, &e);
-		return;
+	} else if (!tell_and_hold(gw, &e, np->data, np->len)) {
+		relay_refuse_syn(gw->relay, np->data, np->len);
 	}
-	v = judge(gw, &p.dst, proto, &name);
-	if (v.reason == POLICY_ALLOWED && proto == POLICY_TCP)
-		return; /* it was opened a moment ago; the client tries again */
-	e.reason = v.reason == POLICY_ALLOWED ? EVENT_REASON_PROTOCOL :
-						reason_of(v.reason);
-	if (name.len)
-		dnsname_format(&name, e.name);
-	put_entry(gw, &e, v.entry);
-	gateway_tell(gw, &e);
 }

@@ -19,7 +19,10 @@ enum gw_msg_type {
 	GW_MSG_STARTED,	 /* gateway -> front: the command runs */
 	GW_MSG_FAILED,	 /* gateway -> front: set-up or run failed, text */
 	GW_MSG_LOG,	 /* gateway -> front: value is the level, text */
-	GW_MSG_EVENT,	 /* gateway -> front */
+	GW_MSG_EVENT,	 /* gateway -> front; value is 0, or a ticket that
+			    comes back with SEEN */
+	GW_MSG_SEEN,	 /* front -> gateway: the process behind the event was
+			    looked for; value is its ticket */
 	GW_MSG_EXIT,	 /* gateway -> front: value is init's exit status */
 	GW_MSG_MAX,
 };

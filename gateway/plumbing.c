@@ -15,7 +15,8 @@
  *     the sandbox's end up and ends as well.
  *
  * After this no thread of the gateway stands in another netns, and none is left
- * that could make further sockets there.
+ * that could make further sockets there. The one socket that was made in the
+ * sandbox's netns can only ask which sockets there are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@
 #include "netns/link.h"
 #include "netns/nsthread.h"
 #include "netns/sandbox.h"
+#include "netns/sockdiag.h"
 #include "netns/sysctl.h"
 
 static int enter_u1(const struct plumbing_config *cfg, struct err *err)
@@ -159,8 +161,15 @@ static int job_wait(void *arg, struct err *err)
 
 static int job_sandbox(void *arg, struct err *err)
 {
-	(void)arg;
-	return link_setup_sandbox(err);
+	struct plumbing *p = arg;
+	int r;
+
+	r = link_setup_sandbox(err);
+	if (r < 0)
+		return r;
+	/* A kernel that can't tell only leaves refusals without a process. */
+	(void)sockdiag_open(&p->sockdiag, LAYOUT_SB_IFNAME, NULL);
+	return 0;
 }
 
 static int join_sandbox(struct plumbing *p, struct nsthread *gw, int netns,
@@ -176,7 +185,7 @@ static int join_sandbox(struct plumbing *p, struct nsthread *gw, int netns,
 	r = nsthread_new(&sb, netns, err);
 	if (r < 0)
 		return r;
-	r = nsthread_call(sb, job_sandbox, NULL, err);
+	r = nsthread_call(sb, job_sandbox, p, err);
 	if (r < 0)
 		return r;
 	return nsthread_call(gw, job_wait, NULL, err);
@@ -191,6 +200,7 @@ int plumbing_setup(struct plumbing *p, const struct plumbing_config *cfg,
 
 	memset(p, 0, sizeof(*p));
 	gwsock_init(&p->sock);
+	sockdiag_init(&p->sockdiag);
 	p->init_pidfd = p->init_sock = -1;
 	r = enter_u1(cfg, err);
 	if (r == 0)
@@ -214,6 +224,7 @@ int plumbing_setup(struct plumbing *p, const struct plumbing_config *cfg,
 void plumbing_done(struct plumbing *p)
 {
 	gwsock_close(&p->sock);
+	sockdiag_close(&p->sockdiag);
 	fd_closep(&p->init_pidfd);
 	fd_closep(&p->init_sock);
 }

@@ -10,6 +10,7 @@
 
 #include "netns/gwsock.h"
 #include "netns/init.h"
+#include "netns/sockdiag.h"
 
 struct err;
 
@@ -21,6 +22,7 @@ struct plumbing_config {
 
 struct plumbing {
 	struct gwsock sock;
+	struct sockdiag sockdiag; /* of the sandbox; may be shut */
 	pid_t init_pid;
 	int init_pidfd;
 	int init_sock;

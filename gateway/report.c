@@ -18,7 +18,8 @@
 #define SANDBOX_ID_MAX 128
 
 struct kind {
-	uint64_t key;	   /* 0: free */
+	uint64_t key;	   /* of what and why; 0: free */
+	pid_t pid;	   /* who; 0: unknown */
 	uint64_t until_ms; /* the window's end */
 	uint64_t repeats;  /* after the first */
 	char *sentence;	   /* what was printed first */
@@ -70,7 +71,6 @@ static uint64_t key_of(const struct event *e)
 	k.reason = e->reason;
 	k.addr = e->addr;
 	k.port = e->port;
-	k.pid = e->pid;
 	memcpy(k.name, e->name, strnlen(e->name, sizeof(k.name) - 1));
 	if (!is_address_lookup(e))
 		memcpy(k.qtype, e->qtype,
@@ -137,13 +137,17 @@ static void on_timer(struct loop_timer *t)
 				     on_timer);
 }
 
-static struct kind *find(struct report *r, uint64_t key, struct kind **ret_free)
+/* A process that couldn't be found is taken for one that was: it is as a rule,
+   and a line without a name says nothing new. */
+static struct kind *find(struct report *r, uint64_t key, pid_t pid,
+			 struct kind **ret_free)
 {
 	size_t i;
 
 	*ret_free = NULL;
 	for (i = 0; i < REPORT_KINDS_MAX; i++) {
-		if (r->kinds[i].key == key)
+		if (r->kinds[i].key == key &&
+		    (!pid || r->kinds[i].pid == pid))
 			return &r->kinds[i];
 		if (!r->kinds[i].key && !*ret_free)
 			*ret_free = &r->kinds[i];
@@ -159,7 +163,7 @@ void report_refused(struct report *r, const struct event *e)
 	struct kind *k, *slot;
 
 	r->n_refused += n;
-	k = find(r, key, &slot);
+	k = find(r, key, e->pid, &slot);
 	if (k) {
 		k->repeats += n;
 		return;
@@ -180,6 +184,7 @@ void report_refused(struct report *r, const struct event *e)
 		return;
 	}
 	slot->key = key;
+	slot->pid = e->pid;
 	slot->until_ms = now_ms + REPORT_WINDOW_MS;
 	slot->repeats = n - 1;
 	r->lines++;

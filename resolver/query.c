@@ -158,23 +158,31 @@ static bool answer_unparsed(struct resolver *r, struct question *q,
 
 /* The message's and the reply's parameters; a struct would be made per call.
    NOLINTNEXTLINE(readability-function-size) */
+void query_answer(struct resolver *r, const struct question *q, bool may_hold)
+{
+	struct policy_verdict v = policy_judge_name(r->policy, &q->name);
+
+	if (v.reason != POLICY_ALLOWED) {
+		if (!may_hold || !resolver_report_held(r, q, &v))
+			reply_refused(r, q, &v);
+	} else if (!answer_type(r, q)) {
+		answer_allowed(r, q);
+	}
+}
+
 void resolver_answer(struct resolver *r, const struct endpoint *client,
 		     const uint8_t *query, size_t len, bool tcp,
 		     resolver_reply_fn *reply, void *arg)
 {
-	struct question q = { .client = *client, .reply = reply, .arg = arg };
+	struct question q = { .client = *client,
+			      .is_tcp = tcp,
+			      .reply = reply,
+			      .arg = arg };
 	enum parsed parsed = parse(query, len, tcp, &q);
-	struct policy_verdict v;
 
 	r->n_queries++;
 	if (answer_unparsed(r, &q, parsed) || answer_unsupported(r, &q) ||
 	    local_answer(r, &q))
 		return;
-	v = policy_judge_name(r->policy, &q.name);
-	if (v.reason != POLICY_ALLOWED) {
-		resolver_report(r, &q, v.reason, v.entry, NULL);
-		reply_refused(r, &q, &v);
-	} else if (!answer_type(r, &q)) {
-		answer_allowed(r, &q);
-	}
+	query_answer(r, &q, true);
 }

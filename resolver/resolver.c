@@ -68,9 +68,50 @@ void resolver_report(struct resolver *r, const struct question *q,
 		.addr = strip ? &strip->addr : NULL,
 		.category = strip ? strip->category : NULL,
 		.client = q->client,
+		.is_tcp = q->is_tcp,
 	};
 
 	r->ops->refused(r->ctx, &refusal);
+}
+
+bool resolver_report_held(struct resolver *r, const struct question *q,
+			  const struct policy_verdict *v)
+{
+	struct held *h = pool_get(r->held, NULL);
+	const struct resolver_refusal refusal = {
+		.name = &q->name,
+		.qtype = q->qtype,
+		.reason = v->reason,
+		.entry = v->entry,
+		.client = q->client,
+		.is_tcp = q->is_tcp,
+		.ret_hold = h ? &h->ticket : NULL,
+	};
+
+	r->ops->refused(r->ctx, &refusal);
+	if (!h)
+		return false;
+	if (!h->ticket) {
+		pool_put(r->held, h);
+		return false;
+	}
+	h->q = *q;
+	return true;
+}
+
+void resolver_release(struct resolver *r, uint32_t ticket)
+{
+	struct held *h = NULL;
+	struct question q;
+
+	while ((h = pool_next(r->held, h))) {
+		if (h->ticket != ticket)
+			continue;
+		q = h->q;
+		pool_put(r->held, h);
+		query_answer(r, &q, false);
+		return;
+	}
 }
 
 static int make_parts(struct resolver *r, struct err *err)
@@ -93,6 +134,9 @@ static int make_parts(struct resolver *r, struct err *err)
 	if (!e)
 		e = pool_new(&r->waiters, sizeof(struct waiter),
 			     RESOLVER_WAITERS_MAX, err);
+	if (!e)
+		e = pool_new(&r->held, sizeof(struct held), RESOLVER_HELD_MAX,
+			     err);
 	return e;
 }
 
@@ -150,12 +194,21 @@ static void dismiss_waiters(struct resolver *r)
 	}
 }
 
+static void dismiss_held(struct resolver *r)
+{
+	struct held *h = NULL;
+
+	while (r->held && (h = pool_next(r->held, h)))
+		h->q.reply(h->q.arg, NULL, 0);
+}
+
 void resolver_free(struct resolver *r)
 {
 	if (!r)
 		return;
 	loop_del_timer(&r->timer);
 	dismiss_waiters(r);
+	dismiss_held(r);
 	listener_free(r->listener);
 	if (r->flights)
 		flight_free_all(r);
@@ -164,6 +217,7 @@ void resolver_free(struct resolver *r)
 	answer_scratch_free(r->scratch);
 	pool_free(r->flights);
 	pool_free(r->waiters);
+	pool_free(r->held);
 	table_done(&r->by_question);
 	free(r);
 }

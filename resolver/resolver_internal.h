@@ -24,6 +24,7 @@
 #define RESOLVER_WAITERS_MAX 4096 /* clients that wait for them */
 /* After that a client hears SERVFAIL; stubs ask again after 5 s, and join. */
 #define RESOLVER_PATIENCE_MS  8000U
+#define RESOLVER_HELD_MAX     64 /* refusals that wait to be answered */
 #define RESOLVER_SANDBOX_LEN  64
 #define RESOLVER_QUESTION_MAX (DNSNAME_WIRE_MAX + 4)
 #define RESOLVER_UDP_PLAIN    512  /* without EDNS */
@@ -40,6 +41,7 @@ struct question {
 	uint16_t id, flags;
 	uint16_t raw_len;
 	uint8_t raw[RESOLVER_QUESTION_MAX]; /* as it came, for its case */
+	bool is_tcp;
 	bool has_edns;
 	uint8_t edns_version;
 	size_t limit; /* largest reply */
@@ -87,6 +89,12 @@ struct waiter {
 	struct question q;
 };
 
+/* A refused question whose answer waits. */
+struct held {
+	uint32_t ticket; /* given by the op */
+	struct question q;
+};
+
 enum local_zone {
 	LOCAL_LOCALHOST,
 	LOCAL_MDNS,
@@ -111,7 +119,7 @@ struct resolver {
 	uint32_t policy_gen;
 	struct cache *cache;
 	struct lease_table *leases;
-	struct pool *flights, *waiters;
+	struct pool *flights, *waiters, *held;
 	struct table by_question;
 	struct list waiting;
 	struct answer_scratch *scratch;
@@ -131,6 +139,16 @@ void resolver_arm(struct resolver *r);
 void resolver_report(struct resolver *r, const struct question *q,
 		     enum policy_reason reason, uint32_t entry,
 		     const struct answer_strip *strip);
+
+/** resolver_report_held() - the same; true: the answer is to wait, @q is kept */
+bool resolver_report_held(struct resolver *r, const struct question *q,
+			  const struct policy_verdict *v);
+
+/* ---- query.c ---- */
+
+/** query_answer() - answer a question that isn't a local one, by the policy
+ *  @may_hold: false: it has been reported and held already */
+void query_answer(struct resolver *r, const struct question *q, bool may_hold);
 
 /* ---- reply.c ---- */
 

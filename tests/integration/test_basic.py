@@ -69,7 +69,6 @@ def test_refused_name_is_instant_and_explained(lab, who):
     assert {q.name for q in r.dns} == {"good.example.org"}
 
 
-@pytest.mark.xfail(strict=True, reason="not built yet: the process behind a refusal")
 def test_refusal_names_the_process(lab):
     r = lab.py("out(dns=resolve('no.example.org'), tcp=try_tcp('11.0.2.30',"
                "7000))\ntime.sleep(0.3)", allow=["good.example.org"])
