@@ -5,6 +5,7 @@ EGRET_BIN names the binary (default build/egret). EGRET_MUST_WORK=1 turns every
 skip into a failure but those listed in ALLOWED_SKIPS.
 """
 import os
+import signal
 import sys
 
 import pytest
@@ -35,7 +36,7 @@ def pytest_generate_tests(metafunc):
         return
     mark = metafunc.definition.get_closest_marker("who")
     names = mark.args if mark else ("user",)
-    possible = lab_module.whos()
+    possible = lab_module.runners()
     metafunc.parametrize("who", [
         n if n in possible else pytest.param(n, marks=pytest.mark.skip(
             reason="needs real root"))
@@ -70,6 +71,8 @@ def pytest_runtest_makereport(item, call):
 def the_lab():
     if os.geteuid() != 0:
         pytest.exit("the lab needs root; as a user start run-rootless", 4)
+    # A run that is given up (timeout(1)) still takes its namespaces down.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 143))
     x = lab_module.Lab()
     yield x
     x.close()

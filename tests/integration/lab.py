@@ -59,7 +59,7 @@ def in_userns():
         return f.read().split() != ["0", "0", "4294967295"]
 
 
-def whos():
+def runners():
     return ("user", "root") if in_userns() else ("user", "root", "unshare-r")
 
 
@@ -261,6 +261,7 @@ class Lab:
         self.dir = tempfile.mkdtemp(prefix="egretlab-", dir="/tmp")
         os.chmod(self.dir, 0o755)
         self._undo = [lambda: shutil.rmtree(self.dir, ignore_errors=True)]
+        remove_stale()
         try:
             self._files()
             self._links()
@@ -643,10 +644,23 @@ class Lab:
                 r.proc.kill()
                 r.proc.wait(5)
             self.kill_tagged()
+        errors = []
         for fn in reversed(self._undo):
-            fn()
+            try:
+                fn()
+            except Exception as e:      # the rest must be undone, too
+                errors.append(e)
         self._undo = []
+        assert not errors, errors
         assert self.tag not in netns.sh("ip", "netns", "list"), "netns left"
+
+
+def remove_stale():
+    """Namespaces of labs that were killed; their names tell whose they are."""
+    for line in netns.sh("ip", "netns", "list").splitlines():
+        m = re.match(r"egretlab(\d+)[hw]\b", line)
+        if m and not os.path.exists("/proc/" + m.group(1)):
+            netns.sh("ip", "netns", "del", m.group(0))
 
 
 def command_of(pid):

@@ -73,17 +73,17 @@ def test_mail_ports_are_not_in_any_port(lab):
 def test_half_close_by_the_client(lab, name):
     n = 300_000
     r = lab.py(f"s = tcp('{name}', {SINK})\ns.sendall(stream({n}))\n"
-               "s.shutdown(socket.SHUT_WR)\nd, e = read_all(s)\n"
-               "out(d=d.decode(), e=e)", allow=ALLOW)
+               "s.shutdown(socket.SHUT_WR)\ngot, e = read_all(s)\n"
+               "out(d=got.decode(), e=e)", allow=ALLOW)
     want = hashlib.sha256(servers.stream(n)).hexdigest()
     assert r.json == {"d": f"{n} {want}\n", "e": None}
 
 
 @NAMES
 def test_half_close_by_the_server(lab, name):
-    r = lab.py(f"s = tcp('{name}', {HALF})\nd, e = read_all(s)\n"
+    r = lab.py(f"s = tcp('{name}', {HALF})\ngot, e = read_all(s)\n"
                "s.sendall(stream(200000))\ns.shutdown(socket.SHUT_WR)\n"
-               "out(d=d.decode(), e=e)", allow=ALLOW)
+               "out(d=got.decode(), e=e)", allow=ALLOW)
     assert r.json == {"d": "first\n", "e": None}
     c = conns(lab, "half")[-1]
     assert c.done.wait(5)
@@ -127,8 +127,8 @@ def test_clean_close_is_not_a_reset(lab, name):
     start = len(lab.world.conns)
     r = lab.py(f"s = tcp('{name}', {ECHO})\ns.sendall(b'abc')\n"
                "assert s.recv(3, socket.MSG_WAITALL) == b'abc'\ns.close()\n"
-               f"d = tcp('{name}', {SOURCE})\nd.sendall(b'5000000\\n')\n"
-               "data, e = read_all(d)\nout(same=data == stream(5000000), e=e)",
+               f"t = tcp('{name}', {SOURCE})\nt.sendall(b'5000000\\n')\n"
+               "data, e = read_all(t)\nout(same=data == stream(5000000), e=e)",
                allow=ALLOW)
     assert r.json == {"same": True, "e": None}
     (c,) = conns(lab, "echo", start)
