@@ -27,10 +27,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <linux/openat2.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -82,20 +79,36 @@ static int open_file(const struct policyfile *f, struct err *err)
 	return fd;
 }
 
-/* Does the name lead to this very file without leaving the directory? */
-static bool is_beneath(const struct policyfile *f, const struct stat *st)
+/* The name that a symbolic link of our name ends in; "" when it is none. */
+static const char *link_target(const struct policyfile *f, char *dst,
+			       size_t size)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-	};
-	_cleanup_(fd_closep) int fd = -1;
+	ssize_t n = readlinkat(f->dir_fd, base_name(f), dst, size - 1);
+	char *slash;
+
+	dst[n > 0 ? n : 0] = '\0';
+	slash = strrchr(dst, '/');
+	return slash ? slash + 1 : dst;
+}
+
+static bool is_same_file(const struct policyfile *f, const char *name,
+			 const struct stat *st)
+{
 	struct stat there;
 
-	fd = (int)syscall(SYS_openat2, f->dir_fd, base_name(f), &how,
-			  sizeof(how));
-	return fd >= 0 && fstat(fd, &there) == 0 &&
+	return name[0] &&
+	       fstatat(f->dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       there.st_dev == st->st_dev && there.st_ino == st->st_ino;
+}
+
+/* Is the file itself in the pinned directory, by its name or as the target of
+   the link that has the name? */
+static bool is_beneath(const struct policyfile *f, const struct stat *st)
+{
+	char target[PATH_MAX];
+
+	return is_same_file(f, base_name(f), st) ||
+	       is_same_file(f, link_target(f, target, sizeof(target)), st);
 }
 
 /* Is this the file of the start, or one that only the user can have put
