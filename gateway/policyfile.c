@@ -14,8 +14,8 @@
  * the directories are opened once, before the command runs, and names are
  * looked up from there; and another file than the one of the start is obeyed
  * only where the directory itself is out of the command's reach (is_safe), and
- * a symbolic link there leads nowhere else. Otherwise the old policy stays, with a
- * sentence.
+ * a symbolic link there leads nowhere else. Otherwise the old policy stays,
+ * with a sentence.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static int check_identity(const struct policyfile *f, int fd, struct err *err)
 {
 	struct stat st;
 
-	if (f->dir_fd < 0)
+	if (!f->is_pinned)
 		return 0; /* before the start: nothing could interfere */
 	if (fstat(fd, &st) < 0)
 		return err_set_errno(err, -errno, "cannot look at '%s'",
