@@ -156,6 +156,51 @@ START_TEST(kinds_differ)
 }
 END_TEST
 
+/* A program started again and again is one who; so is one that was gone before
+   it could be found, but not the other way round. */
+START_TEST(who_is_a_name)
+{
+	struct event e = lookup("a.example", "A");
+
+	report_refused(report, &e);
+	e.pid = 4711;
+	strcpy(e.comm, "curl");
+	report_refused(report, &e);
+	ck_assert_uint_eq(n_lines, 2);
+	ck_assert_ptr_nonnull(strstr(lines[1], " by curl(4711): "));
+	e.pid = 4712;
+	report_refused(report, &e);
+	e.pid = 0;
+	e.comm[0] = '\0';
+	report_refused(report, &e);
+	ck_assert_uint_eq(n_lines, 2);
+	e.pid = 4713;
+	strcpy(e.comm, "wget");
+	report_refused(report, &e);
+	ck_assert_uint_eq(n_lines, 3);
+}
+END_TEST
+
+/* Whoever couldn't be found is taken for one that was. */
+START_TEST(unknown_process)
+{
+	struct event e = lookup("a.example", "A");
+
+	e.pid = 1;
+	report_refused(report, &e);
+	e.pid = 2;
+	report_refused(report, &e);
+	ck_assert_uint_eq(n_lines, 2);
+	e.pid = 0;
+	report_refused(report, &e);
+	report_refused(report, &e);
+	ck_assert_uint_eq(n_lines, 2);
+	pass(REPORT_WINDOW_MS);
+	ck_assert_uint_eq(n_lines, 3);
+	ck_assert_ptr_nonnull(strstr(lines[2], "(2 times more)"));
+}
+END_TEST
+
 /* Windows of kinds end one by one, in a loop that turns rarely. */
 START_TEST(windows_end_one_by_one)
 {
@@ -251,6 +296,8 @@ int main(void)
 	tcase_add_test(tc, counted_events);
 	tcase_add_test(tc, a_and_aaaa_are_one);
 	tcase_add_test(tc, kinds_differ);
+	tcase_add_test(tc, who_is_a_name);
+	tcase_add_test(tc, unknown_process);
 	tcase_add_test(tc, windows_end_one_by_one);
 	tcase_add_test(tc, floods_are_one_line);
 	tcase_add_test(tc, table_is_large_enough);
