@@ -71,6 +71,7 @@ struct run {
 	struct rundir rundir;
 	struct environment env;
 	char resolv_conf[128];
+	char hosts[256 + HOST_NAME_MAX];
 	int keep_fds[KEEP_FDS_MAX];
 	char *sockets[OPTION_VALUES_MAX];
 	size_t n_sockets;
@@ -302,6 +303,21 @@ static void hide(struct run *run, const char *path)
 		run->hidden[m->n_hidden++] = path;
 }
 
+/* Names of the host's own file are answered by the resolver, if allowed. */
+static void write_hosts(struct run *run)
+{
+	char name[HOST_NAME_MAX + 1] = "localhost";
+
+	(void)gethostname(name, sizeof(name) - 1);
+	(void)snprintf(run->hosts, sizeof(run->hosts),
+		       "# written by egret: names of the host's file are "
+		       "answered by its resolver\n"
+		       "127.0.0.1 localhost\n"
+		       "::1 localhost ip6-localhost ip6-loopback\n"
+		       "127.0.1.1 %s\n",
+		       name);
+}
+
 static int choose_masks(struct run *run, struct err *err)
 {
 	struct mounts_config *m = &run->front.init.mounts;
@@ -312,6 +328,8 @@ static int choose_masks(struct run *run, struct err *err)
 		       "nameserver %s\noptions edns0\n",
 		       LAYOUT_GW_ADDR4);
 	m->resolv_conf = run->resolv_conf;
+	write_hosts(run);
+	m->hosts = run->hosts;
 	m->kuid_is_root = geteuid() == 0;
 	m->hidden = run->hidden;
 	m->runtime_dir = run->rundir.base;

@@ -8,6 +8,9 @@
  * in our own tmpfs. No file is ever made on the host; where the link leads
  * nowhere else, the file is mounted on the link itself.
  *
+ * /etc/hosts is replaced as well: a name that the command looks up there would
+ * give it an address that nobody has learned.
+ *
  * ssh refuses included files that belong neither to root nor to the user. In a
  * user namespace that maps one user only, root's files belong to nobody; so the
  * command sees copies that the user owns.
@@ -29,6 +32,8 @@
 
 #define RESOLV_CONF   "/etc/resolv.conf"
 #define RESOLV_PIECE  "resolv.conf"
+#define HOSTS	      "/etc/hosts"
+#define HOSTS_PIECE   "hosts"
 #define LINKS_MAX     40
 #define SSH_FILE_MAX  (256U << 10) /* bytes of one configuration file */
 #define SSH_FILES_MAX 256	   /* in one directory */
@@ -106,6 +111,26 @@ static int setup_resolv_conf(const struct mounts_ctx *c, struct err *err)
 		return err_set_errno(
 			err, r,
 			"cannot put the sandbox's resolver into " RESOLV_CONF);
+	return 0;
+}
+
+static int setup_hosts(const struct mounts_ctx *c, struct err *err)
+{
+	_cleanup_(fd_closep) int target = -1;
+	const char *text = c->cfg->hosts;
+	int r;
+
+	target = mountapi_open(AT_FDCWD, HOSTS, 0);
+	if (mountapi_is_absent(target))
+		return 0;
+	r = target < 0 ? target : 0;
+	if (r == 0)
+		r = workshop_put(&c->ws, HOSTS_PIECE, 0444, text, strlen(text),
+				 err);
+	if (r == 0)
+		r = workshop_cover(&c->ws, HOSTS_PIECE, target);
+	if (r < 0)
+		return err_set_errno(err, r, "cannot put a file over " HOSTS);
 	return 0;
 }
 
@@ -193,6 +218,8 @@ int etcfiles_setup(struct mounts_ctx *c, struct err *err)
 
 	if (c->cfg->resolv_conf)
 		r = setup_resolv_conf(c, err);
+	if (r == 0 && c->cfg->hosts)
+		r = setup_hosts(c, err);
 	if (r == 0 && !is_root_mapped())
 		r = setup_ssh(c, err);
 	return r;

@@ -23,6 +23,8 @@ struct err;
 
 struct mounts_config {
 	const char *resolv_conf; /* content of the sandbox's resolv.conf */
+	const char *hosts;	 /* and of its /etc/hosts, if the host has one;
+				    NULL leaves the host's in sight */
 	const char *const
 		*sockets; /* --socket: absolute paths left reachable */
 	size_t n_sockets;

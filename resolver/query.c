@@ -174,10 +174,9 @@ void resolver_answer(struct resolver *r, const struct endpoint *client,
 		     const uint8_t *query, size_t len, bool tcp,
 		     resolver_reply_fn *reply, void *arg)
 {
-	struct question q = { .client = *client,
-			      .is_tcp = tcp,
-			      .reply = reply,
-			      .arg = arg };
+	struct question q = {
+		.client = *client, .is_tcp = tcp, .reply = reply, .arg = arg
+	};
 	enum parsed parsed = parse(query, len, tcp, &q);
 
 	r->n_queries++;

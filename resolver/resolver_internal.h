@@ -140,7 +140,8 @@ void resolver_report(struct resolver *r, const struct question *q,
 		     enum policy_reason reason, uint32_t entry,
 		     const struct answer_strip *strip);
 
-/** resolver_report_held() - the same; true: the answer is to wait, @q is kept */
+/** resolver_report_held() - the same; true: the answer is to wait, @q is kept
+ */
 bool resolver_report_held(struct resolver *r, const struct question *q,
 			  const struct policy_verdict *v);
 

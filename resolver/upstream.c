@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "resolver/hostsfile.h"
 #include "resolver/wire.h"
 
 #define TIMEOUT_MS   1500 /* first try; c-ares doubles it */
@@ -366,13 +367,18 @@ static size_t write_query(uint8_t *buf, size_t size, const struct dnsname *name,
 void upstream_ask(struct upstream *u, const struct dnsname *name,
 		  uint16_t qtype, resolver_answer_fn *done, void *arg)
 {
-	uint8_t query[QUERY_MAX];
-	size_t len = write_query(query, sizeof(query), name, qtype);
+	uint8_t query[QUERY_MAX], answer[HOSTSFILE_ANSWER_MAX];
+	size_t len = write_query(query, sizeof(query), name, qtype), known;
 	struct channel *ch;
 	struct ask *a;
 
 	if (list_empty(&u->channels)) { /* asked from the end of another */
 		done(arg, -ECANCELED, NULL, 0);
+		return;
+	}
+	known = hostsfile_answer(newest(u)->ares, name, qtype, answer);
+	if (known) {
+		done(arg, 0, answer, known);
 		return;
 	}
 	a = len ? calloc(1, sizeof(*a)) : NULL;
