@@ -313,7 +313,7 @@ def test_terminal_shell_inside(lab, shell):
     t.send(f"PS1='INSIDE> ' {lab.egret} run -- bash --norc --noprofile -i\n")
     t.wait("INSIDE> ")
     assert b"no job control" not in t.out.data
-    t.send("sh -c 'echo asl''eep; sleep 100; true'\n")
+    t.send("sh -c 'echo asl''eep; exec sleep 100'\n")
     t.wait("^asleep")
     t.send("\x1a")
     t.wait("Stopped")
