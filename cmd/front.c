@@ -62,10 +62,10 @@ struct front {
 	struct loop *loop;
 	struct report *report;
 	struct stdio_copy *copy;
-	int sock;	 /* to the gateway */
-	int init_pidfd;	 /* -1 until it is known */
-	int alive_fd;	 /* init sees its end of file when the front is gone */
-	int status_fd;	 /* struct init_report from init */
+	int sock;	/* to the gateway */
+	int init_pidfd; /* -1 until it is known */
+	int alive_fd;	/* init sees its end of file when the front is gone */
+	int status_fd;	/* struct init_report from init */
 	int signal_fd;
 	pid_t gateway_pid;
 	int tty_fd;	 /* terminal, or -1 */
@@ -359,7 +359,8 @@ static void ends_close(struct ends *e)
 
 static int ends_open(struct ends *e, struct err *err)
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->sock) < 0 ||
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->sock) <
+		    0 ||
 	    pipe2(e->alive, O_CLOEXEC) < 0 ||
 	    pipe2(e->status, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set_errno(err, -errno, "cannot make a pipe");
@@ -415,8 +416,9 @@ static int start(struct front *f, struct err *err)
 	int r;
 
 	if (getrlimit(RLIMIT_NOFILE, &cfg->init.nofile) < 0)
-		return err_set_errno(err, -errno, "cannot read the limit of "
-						  "descriptors");
+		return err_set_errno(err, -errno,
+				     "cannot read the limit of "
+				     "descriptors");
 	note_terminal(f);
 	r = block_signals(f, err);
 	if (r == 0)
@@ -481,8 +483,14 @@ static void read_last_messages(struct front *f)
 int front_run(struct front_config *cfg)
 {
 	struct front f = {
-		.cfg = cfg, .sock = -1,	     .init_pidfd = -1, .alive_fd = -1,
-		.tty_fd = -1, .status_fd = -1, .signal_fd = -1,  .exit_status = -1,
+		.cfg = cfg,
+		.sock = -1,
+		.init_pidfd = -1,
+		.alive_fd = -1,
+		.tty_fd = -1,
+		.status_fd = -1,
+		.signal_fd = -1,
+		.exit_status = -1,
 	};
 	struct err err = { 0 };
 	int r;

@@ -17,9 +17,9 @@
 #include "base/dnsname.h"
 
 #define EVENT_ENTRY_MAX 160
-#define EVENT_COMM_MAX 16
-#define EVENT_TEXT_MAX 512
-#define EVENT_LINE_MAX 4096
+#define EVENT_COMM_MAX	16
+#define EVENT_TEXT_MAX	512
+#define EVENT_LINE_MAX	4096
 
 enum event_type {
 	EVENT_REFUSED,
@@ -62,13 +62,13 @@ struct event {
 	enum event_kind kind;
 	enum event_reason reason;
 	char time[CLOCK_RFC3339_LEN];
-	char name[DNSNAME_STR_LEN]; /* presentation form; "" if unknown */
-	char qtype[16];		    /* "A", "AAAA", ... for EVENT_KIND_DNS */
-	struct addr addr;	    /* family 0 if unknown */
-	uint16_t port;		    /* 0 if unknown */
+	char name[DNSNAME_STR_LEN];  /* presentation form; "" if unknown */
+	char qtype[16];		     /* "A", "AAAA", ... for EVENT_KIND_DNS */
+	struct addr addr;	     /* family 0 if unknown */
+	uint16_t port;		     /* 0 if unknown */
 	char entry[EVENT_ENTRY_MAX]; /* the entry that decided */
-	char text[EVENT_TEXT_MAX];  /* for policy and error: a sentence */
-	pid_t pid;		    /* 0 if unknown; the host's number */
+	char text[EVENT_TEXT_MAX];   /* for policy and error: a sentence */
+	pid_t pid;		     /* 0 if unknown; the host's number */
 	char comm[EVENT_COMM_MAX];
 	uint64_t socket_inode; /* for the front, which finds pid and comm by
 				  it; 0 if unknown; never shown */

@@ -57,10 +57,10 @@
 /* Descriptors that aren't the relay's: sockets of the set-up, DNS clients,
    upstream queries, inotify. */
 #define FDS_RESERVED 512U
-#define FDS_MIN 64U
+#define FDS_MIN	     64U
 /* A held SYN has at most 60 + 60 octets of headers; a refused packet is only
    read up to its ports. */
-#define SYN_COPY_LEN 192
+#define SYN_COPY_LEN  192
 #define DROP_COPY_LEN 128
 /* Between the end of the sandbox's link and that of its first process. */
 #define LINK_PATIENCE_MS 300U
@@ -174,8 +174,8 @@ static void on_init_end(struct loop_fd *w, uint32_t events)
 	(void)nflog_read(gw->drop_watch.fd, gateway_dropped, gw,
 			 &gw->nflog_lost);
 	gw->ending = true;
-	m.value = WIFEXITED(status) ? WEXITSTATUS(status) :
-				      128 + WTERMSIG(status);
+	m.value = WIFEXITED(status) ? WEXITSTATUS(status)
+				    : 128 + WTERMSIG(status);
 	(void)gw_msg_send(gw->cfg->plumbing.front_sock, &m, -1);
 	loop_stop(gw->loop, 0);
 }
@@ -275,12 +275,14 @@ static int raise_fd_limit(uint32_t *ret_max, struct err *err)
 	uint32_t max;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
-		return err_set_errno(err, -errno, "cannot read the limit of "
-						  "descriptors");
+		return err_set_errno(err, -errno,
+				     "cannot read the limit of "
+				     "descriptors");
 	rl.rlim_cur = rl.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
-		return err_set_errno(err, -errno, "cannot raise the limit of "
-						  "descriptors");
+		return err_set_errno(err, -errno,
+				     "cannot raise the limit of "
+				     "descriptors");
 	if (rl.rlim_max < FDS_MIN)
 		return err_set(err, -EMFILE,
 			       "the hard limit of descriptors is too low; "
@@ -340,8 +342,8 @@ static int start_resolver(struct gateway *gw, struct err *err)
 	r = upstream_new(&gw->upstream, gw->loop, err);
 	if (r < 0)
 		return r;
-	return resolver_new(&gw->resolver, gw->loop, &rc,
-			    &gateway_resolver_ops, gw, err);
+	return resolver_new(&gw->resolver, gw->loop, &rc, &gateway_resolver_ops,
+			    gw, err);
 }
 
 static int start_relay(struct gateway *gw, uint32_t max_fds, struct err *err)

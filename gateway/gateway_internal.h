@@ -48,7 +48,7 @@ struct gateway {
 		link_watch;
 	struct loop_hook flush_hook;
 	struct loop_timer link_timer;
-	uint64_t nflog_lost; /* packets that the kernel could not log */
+	uint64_t nflog_lost;  /* packets that the kernel could not log */
 	uint64_t events_lost; /* messages that the front did not take in time */
 	bool ending;
 };
@@ -95,6 +95,6 @@ extern const struct resolver_ops gateway_resolver_ops;
 
 /** gateway_dropped() - a refused packet from the log; fits nflog_fn */
 struct nflog_packet;
-void gateway_dropped(void *ctx, const struct nflog_packet *p);
+void gateway_dropped(void *ctx, const struct nflog_packet *np);
 
 #endif /* EGRET_GATEWAY_GATEWAY_INTERNAL_H */

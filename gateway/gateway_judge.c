@@ -209,12 +209,12 @@ static void put_qtype(struct event *e, uint16_t qtype)
 		uint16_t type;
 		const char *word;
 	} known[] = {
-		{ 1, "A" },	 { 2, "NS" },	  { 5, "CNAME" },
-		{ 6, "SOA" },	 { 12, "PTR" },	  { 15, "MX" },
-		{ 16, "TXT" },	 { 28, "AAAA" },  { 33, "SRV" },
-		{ 64, "SVCB" },	 { 65, "HTTPS" }, { 255, "ANY" },
-		{ 257, "CAA" },	 { 10, "NULL" },  { 35, "NAPTR" },
-		{ 99, "SPF" },	 { 256, "URI" },  { 43, "DS" },
+		{ 1, "A" },	  { 2, "NS" },	   { 5, "CNAME" },
+		{ 6, "SOA" },	  { 12, "PTR" },   { 15, "MX" },
+		{ 16, "TXT" },	  { 28, "AAAA" },  { 33, "SRV" },
+		{ 64, "SVCB" },	  { 65, "HTTPS" }, { 255, "ANY" },
+		{ 257, "CAA" },	  { 10, "NULL" },  { 35, "NAPTR" },
+		{ 99, "SPF" },	  { 256, "URI" },  { 43, "DS" },
 		{ 48, "DNSKEY" }, { 52, "TLSA" },
 	};
 	size_t i;
@@ -311,7 +311,8 @@ static void grant_failed(void *ctx, const struct dnsname *name, int result,
 	gateway_error(ctx,
 		      "the kernel refused to open what %s resolves to (%s); it "
 		      "was answered with SERVFAIL, try again",
-		      dnsname_format(name, text), why ? why : strerror(-result));
+		      dnsname_format(name, text),
+		      why ? why : strerror(-result));
 }
 
 const struct resolver_ops gateway_resolver_ops = {
@@ -370,8 +371,8 @@ static bool describe(struct gateway *gw, const struct packet *p,
 	if (name.len)
 		dnsname_format(&name, e->name);
 	put_entry(gw, e, v.entry);
-	e->socket_inode = asker_find_socket(gw->asker, p->proto, &p->src,
-					    &p->dst);
+	e->socket_inode =
+		asker_find_socket(gw->asker, p->proto, &p->src, &p->dst);
 	return true;
 }
 

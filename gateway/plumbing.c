@@ -55,8 +55,9 @@ static int enter_u1(const struct plumbing_config *cfg, struct err *err)
 		return err_set(err, -EPROTO, "the front did not map ids");
 	/* A change of credentials may have cleared it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_set_errno(err, -errno, "cannot set the parent's "
-						  "death signal");
+		return err_set_errno(err, -errno,
+				     "cannot set the parent's "
+				     "death signal");
 	return 0;
 }
 

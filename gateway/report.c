@@ -18,8 +18,9 @@
 #define SANDBOX_ID_MAX 128
 
 struct kind {
-	uint64_t key;	   /* of what and why; 0: free */
-	pid_t pid;	   /* who; 0: unknown */
+	uint64_t key; /* of what and why; 0: free */
+	pid_t pid;    /* who; 0: unknown */
+	char comm[EVENT_COMM_MAX];
 	uint64_t until_ms; /* the window's end */
 	uint64_t repeats;  /* after the first */
 	char *sentence;	   /* what was printed first */
@@ -33,7 +34,7 @@ struct report {
 	char sandbox[SANDBOX_ID_MAX];
 	struct kind kinds[REPORT_KINDS_MAX];
 	uint64_t n_refused;
-	uint64_t flood;	      /* kinds beyond what is printed, this window */
+	uint64_t flood; /* kinds beyond what is printed, this window */
 	uint64_t flood_until_ms;
 	uint32_t lines; /* new kinds printed in this flood window */
 };
@@ -88,8 +89,9 @@ static void close_kind(struct report *r, struct kind *k)
 	/* One repeat is the AAAA beside the A, or a resolver's second try:
 	   nothing that a person needs to hear about again. */
 	if (k->repeats > 1) {
-		(void)snprintf(line, sizeof(line), "%s (%" PRIu64 " times more)",
-			       k->sentence, k->repeats);
+		(void)snprintf(line, sizeof(line),
+			       "%s (%" PRIu64 " times more)", k->sentence,
+			       k->repeats);
 		r->print(r->ctx, line);
 	}
 	free(k->sentence);
@@ -137,17 +139,23 @@ static void on_timer(struct loop_timer *t)
 				     on_timer);
 }
 
-/* A process that couldn't be found is taken for one that was: it is as a rule,
-   and a line without a name says nothing new. */
-static struct kind *find(struct report *r, uint64_t key, pid_t pid,
+/* A script that starts one program many times is one who. A process that
+   couldn't be found is taken for one that was: it is as a rule, and a line
+   without a name says nothing new. */
+static bool is_same_process(const struct kind *k, const struct event *e)
+{
+	return !e->pid || e->pid == k->pid ||
+	       (e->comm[0] && !strcmp(e->comm, k->comm));
+}
+
+static struct kind *find(struct report *r, uint64_t key, const struct event *e,
 			 struct kind **ret_free)
 {
 	size_t i;
 
 	*ret_free = NULL;
 	for (i = 0; i < REPORT_KINDS_MAX; i++) {
-		if (r->kinds[i].key == key &&
-		    (!pid || r->kinds[i].pid == pid))
+		if (r->kinds[i].key == key && is_same_process(&r->kinds[i], e))
 			return &r->kinds[i];
 		if (!r->kinds[i].key && !*ret_free)
 			*ret_free = &r->kinds[i];
@@ -163,7 +171,7 @@ void report_refused(struct report *r, const struct event *e)
 	struct kind *k, *slot;
 
 	r->n_refused += n;
-	k = find(r, key, e->pid, &slot);
+	k = find(r, key, e, &slot);
 	if (k) {
 		k->repeats += n;
 		return;
@@ -185,6 +193,7 @@ void report_refused(struct report *r, const struct event *e)
 	}
 	slot->key = key;
 	slot->pid = e->pid;
+	(void)snprintf(slot->comm, sizeof(slot->comm), "%s", e->comm);
 	slot->until_ms = now_ms + REPORT_WINDOW_MS;
 	slot->repeats = n - 1;
 	r->lines++;

@@ -4,8 +4,9 @@
  *
  * The first refusal of a kind is printed at once. The same (what, who, why)
  * within REPORT_WINDOW_MS is only counted, and the count is printed when the
- * window ends. The table is bounded; when it is full, further kinds are counted
- * together. Runs in the front.
+ * window ends. Who is a process, or several of one name, in whose first one's
+ * name they are counted. The table is bounded; when it is full, further kinds
+ * are counted together. Runs in the front.
  */
 #ifndef EGRET_GATEWAY_REPORT_H
 #define EGRET_GATEWAY_REPORT_H
@@ -20,7 +21,8 @@ struct report;
 
 #define REPORT_WINDOW_MS 10000U
 #define REPORT_KINDS_MAX 512 /* remembered at once */
-#define REPORT_LINES_MAX 50  /* new kinds printed in one window; then counted */
+#define REPORT_LINES_MAX 50  /* new kinds printed in one window; then counted \
+			      */
 
 typedef void report_line_fn(void *ctx, const char *line);
 

@@ -5,8 +5,8 @@
  * Theory of operation. The tree below the sandbox's first process is walked by
  * /proc/PID/task/TID/children, the last child first: who connects is as a rule
  * a young process. In each the links of /proc/PID/fd are read, one of which is
- * "socket:[INODE]". The user may read them even of processes that aren't
- * dumpable: the namespaces they are in belong to this user.
+ * "socket:[INODE]". The user may read them, as the namespaces are this user's,
+ * but for a process that made itself undumpable: its directory is root's.
  *
  * The sandbox decides how many processes and descriptors there are, so both are
  * bounded, and the time is: for one answer, and the share for all of them. A

@@ -79,6 +79,7 @@ struct lab {
 	char log[LAB_LOG_MAX]; /* refused, learned, failed: a line each */
 	size_t log_len;
 	unsigned int n_failed, n_learned, n_refused;
+	uint32_t hold; /* ticket for the next refusal; 0: answered at once */
 	unsigned int n_del_failed;
 	size_t n_change_del, n_change_add;
 	unsigned int broken;
@@ -292,6 +293,8 @@ static inline void lab_op_refused(void *ctx, const struct resolver_refusal *r)
 	struct lab *l = ctx;
 
 	l->n_refused++;
+	if (r->ret_hold)
+		*r->ret_hold = l->hold;
 	if (r->addr)
 		(void)addr_format(r->addr, addr);
 	lab_log(l, "refused %.200s %u %s %s\n", dnsname_format(r->name, name),
