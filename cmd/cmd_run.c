@@ -143,6 +143,23 @@ static bool is_out_of_reach(const char *path)
 	       st.st_uid != geteuid() && access(copy, W_OK) < 0;
 }
 
+/* A project's file is hidden with the directory of all, unless a symbolic link
+   leads out of that. */
+static bool is_hidden_with_config(const struct run *run, const char *path)
+{
+	_cleanup_(freep) char *config = realpath(run->config_dir, NULL);
+	_cleanup_(freep) char *dir = NULL;
+	char copy[PATH_MAX];
+	size_t len;
+
+	(void)snprintf(copy, sizeof(copy), "%s", path);
+	dir = realpath(dirname(copy), NULL);
+	if (!config || !dir)
+		return false;
+	len = strlen(config);
+	return !strncmp(dir, config, len) && (!dir[len] || dir[len] == '/');
+}
+
 /* An absolute path that isn't resolved: a link may be swapped later. */
 static int absolute(const char *path, char *dst, size_t size, struct err *err)
 {
@@ -180,6 +197,7 @@ static int choose_list(struct run *run, struct err *err)
 	}
 	if (o->project) {
 		r = rundir_project_list(o->project, path, sizeof(path), err);
+		is_safe = r == 0 && is_hidden_with_config(run, path);
 	} else {
 		r = absolute(o->allowlist, path, sizeof(path), err);
 		is_safe = r == 0 && is_out_of_reach(path);
