@@ -81,6 +81,7 @@ class World:
         self.ns_path = ns_path
         self.folder = folder
         self.conns = []
+        self.accepted = threading.Condition()
         self.requests = []       # of the web servers
         self.datagrams = []      # (server, client, bytes)
         self._servers = []
@@ -109,6 +110,16 @@ class World:
             return fn(*args)
         return self.do(wrap())
 
+    def conn(self, kind, start=0, local=None, timeout=5):
+        """The newest connection of a kind. The kernel completes a handshake
+        before the server hears of it, so this waits."""
+        def found():
+            return [c for c in self.conns[start:] if c.kind == kind
+                    and local in (None, c.local[0])]
+        with self.accepted:
+            assert self.accepted.wait_for(found, timeout), "not accepted"
+            return found()[-1]
+
     # --- listeners ---
 
     @staticmethod
@@ -133,7 +144,9 @@ class World:
 
         async def handler(reader, writer):
             c = Conn(kind, writer)
-            self.conns.append(c)
+            with self.accepted:
+                self.conns.append(c)
+                self.accepted.notify_all()
             try:
                 await method(c, reader, writer)
                 c.end = c.end or "closed"

@@ -172,7 +172,7 @@ out(ends=ends, cut=cut, whole=lines == [b'%08d' % i for i in range(150)],
 """
     p = lab.spawn_py(code, allowlist=path, who=who)
     p.out.wait('"up"')
-    conns = {(c.kind, c.local[0]): c for c in lab.world.conns[start:]}
+    conns = [lab.world.conn(k, start, "11.0.2.20") for k in ("tick", "idle")]
     t = time.time()
     put(path, f"{T2}:{PORTS}\n")
     r = p.finish()
@@ -182,9 +182,8 @@ out(ends=ends, cut=cut, whole=lines == [b'%08d' % i for i in range(150)],
     assert j["cut"] - t < 1
     assert j["whole"] and j["echo"] == "after"
     assert j["new"] == "ECONNREFUSED"
-    for kind in ("tick", "idle"):
-        c = conns[kind, "11.0.2.20"]
-        assert c.done.wait(2) and c.end == "reset", kind
+    for c in conns:
+        assert c.done.wait(2) and c.end == "reset", c.kind
 
 
 def test_removal_closes_new_connections_at_once(lab):

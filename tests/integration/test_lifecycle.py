@@ -42,9 +42,10 @@ out(end=e, new=try_tcp('{T}', {ECHO}, 1)['err'],
     literal=try_tcp('11.0.2.20', {ECHO}, 1)['err'])
 time.sleep(60)
 """
+    start = len(lab.world.conns)
     p = lab.spawn_py(code, allow=ALLOW, who=who)
     p.out.wait('"up"')
-    conn = [c for c in lab.world.conns if c.kind == "tick"][-1]
+    conn = lab.world.conn("tick", start)
     os.kill(p.gateway(), signal.SIGKILL)
     r = p.finish(timeout=10)
     assert r.rc == 125
@@ -78,9 +79,10 @@ with open('{path}', 'w') as f:
 
 @ALL
 def test_killed_front_ends_everything(lab, who):
+    start = len(lab.world.conns)
     p = lab.spawn_py(LOOP, allow=ALLOW, who=who)
     p.out.wait('"up"')
-    conn = [c for c in lab.world.conns if c.kind == "echo"][-1]
+    conn = lab.world.conn("echo", start)
     assert len(lab.tagged()) >= 4
     p.proc.kill()
     assert p.finish().rc == -signal.SIGKILL

@@ -14,10 +14,6 @@ ALLOW = [f"{T}:{PORTS}", f"six-tcp.example.org:{PORTS}"]
 NAMES = pytest.mark.parametrize("name", [T, "six-tcp.example.org"])
 
 
-def conns(lab, kind, start=0):
-    return [c for c in lab.world.conns[start:] if c.kind == kind]
-
-
 # --- connect() tells the truth ---
 
 @pytest.mark.who("user", "root", "unshare-r")
@@ -85,7 +81,7 @@ def test_half_close_by_the_server(lab, name):
                "s.sendall(stream(200000))\ns.shutdown(socket.SHUT_WR)\n"
                "out(d=got.decode(), e=e)", allow=ALLOW)
     assert r.json == {"d": "first\n", "e": None}
-    c = conns(lab, "half")[-1]
+    c = lab.world.conn("half")
     assert c.done.wait(5)
     assert (c.received, c.end) == (200000, "eof")
 
@@ -118,7 +114,7 @@ def test_reset_by_the_client(lab, name):
            "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,"
            "struct.pack('ii', 1, 0))\ns.close()\nout(ok=1)\n"
            "time.sleep(0.2)", allow=ALLOW)
-    (c,) = conns(lab, "idle", start)
+    c = lab.world.conn("idle", start)
     assert c.done.wait(5) and c.end == "reset"
 
 
@@ -131,7 +127,7 @@ def test_clean_close_is_not_a_reset(lab, name):
                "data, e = read_all(t)\nout(same=data == stream(5000000), e=e)",
                allow=ALLOW)
     assert r.json == {"same": True, "e": None}
-    (c,) = conns(lab, "echo", start)
+    c = lab.world.conn("echo", start)
     assert c.done.wait(5) and (c.received, c.end) == (3, "eof")
 
 

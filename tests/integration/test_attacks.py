@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ways out, and ways to break egret, that a hostile command would try."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import lab as lab_module
+from servers import ECHO, TICK
+
+T = "tcp.example.org"
+ALLOW = [f"{T}:{ECHO},{TICK}", "good.example.org"]
+WAYS = [pytest.param("user", (), id="user"),
+        pytest.param("user", ("--root",), id="user-root-inside"),
+        pytest.param("root", (), id="root")]
+
+
+def has_signal_scope():
+    """Landlock's, since Linux 6.12."""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.syscall(444, None, ctypes.c_size_t(0), 1) >= 6
+
+
+# Stands for a script that runs egret: the same process group.
+SCRIPT = """
+import os, signal, subprocess, sys
+def note(no, frame):
+    os.write(1, b'reached %d\\n' % no)
+for no in (signal.SIGUSR1, signal.SIGIO, signal.SIGALRM, signal.SIGTERM):
+    signal.signal(no, note)
+rc = subprocess.Popen(sys.argv[1:]).wait()
+print('script goes on', rc, flush=True)
+"""
+
+
+@pytest.mark.parametrize("who, args", WAYS)
+def test_signals_to_the_process_group(lab, who, args):
+    """kill(0) and O_ASYNC go to a group that has members outside."""
+    if not has_signal_scope():
+        pytest.skip("kernel without a signal scope")
+    code = """
+import fcntl, signal
+for no in (signal.SIGUSR1, signal.SIGALRM, signal.SIGTERM, signal.SIGIO):
+    signal.signal(no, lambda *a: None)
+    os.kill(0, no)
+r, w = os.pipe()
+fcntl.fcntl(r, fcntl.F_SETOWN, 0)
+pid = os.fork()
+if pid == 0:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.write(w, b'x')
+    time.sleep(60)
+os.read(r, 1)
+os.kill(pid, signal.SIGTERM)        # one another is still possible
+out(status=os.waitpid(pid, 0)[1], one=attempt(os.kill, 1, 15),
+    all=attempt(os.kill, -1, 0))
+os.kill(0, signal.SIGKILL)
+"""
+    r = lab.direct([lab_module.PYTHON, "-c", SCRIPT, lab.egret, "run", *args,
+                    "--", lab_module.PYTHON, "-c",
+                    "from inside import *\n" + code], who=who,
+                   start_new_session=True)
+    assert r.rc == 0 and "reached" not in r.out, (r.out, r.err)
+    assert f"script goes on {128 + signal.SIGKILL}" in r.out, (r.out, r.err)
+    assert '"status": 15' in r.out and '"one": "EPERM"' in r.out, r.out
+
+
+@pytest.mark.who("root")
+def test_control_groups_of_the_machine(lab, who):
+    """Root's own id owns them all: they can't be mounted anew."""
+    r = lab.run(["sh", "-c", """
+for kind in cgroup2 "cgroup -o memory" "cgroup -o freezer"; do
+    for ns in --cgroup --propagation=private; do
+        unshare --mount $ns sh -c "mount -t $kind none /mnt &&
+            echo mounted $kind; mkdir /mnt/egret-attack && echo made"
+    done
+    unshare --user --map-root-user --mount --cgroup sh -c "
+        mount -t $kind none /mnt && echo mounted $kind"
+done
+mkdir /sys/fs/cgroup/egret-attack /sys/fs/cgroup/*/egret-attack && echo made
+echo end"""], who=who)
+    assert r.out == "end\n", (r.out, r.err)
