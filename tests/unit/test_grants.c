@@ -40,6 +40,7 @@ struct kernel {
 	} queue[QUEUE_MAX];
 	size_t head, tail;
 	uint16_t bad_add, bad_del; /* ports that can't be changed; 0: none */
+	int n_fail; /* so many batches are refused, whatever is in them */
 };
 
 static struct kernel kernel;
@@ -111,9 +112,10 @@ static ssize_t fake_send(void *ctx, const void *data, size_t len)
 		uint8_t bytes[65536];
 	} copy;
 	const struct nlmsghdr *nlh = &copy.align;
-	int left = (int)len, failed = 0;
+	int left = (int)len, failed = kernel.n_fail > 0;
 
 	(void)ctx;
+	kernel.n_fail -= failed;
 	ck_assert_uint_le(len, sizeof(copy));
 	memcpy(copy.bytes, data, len);
 	memcpy(kernel.next, kernel.elems, sizeof(kernel.next));
@@ -121,7 +123,7 @@ static ssize_t fake_send(void *ctx, const void *data, size_t len)
 	for (nlh = mnl_nlmsg_next(nlh, &left);
 	     mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_type != NFNL_MSG_BATCH_END;
 	     nlh = mnl_nlmsg_next(nlh, &left)) {
-		int r = execute(nlh);
+		int r = failed ? -ENOMEM : execute(nlh);
 
 		ck_assert_uint_lt(kernel.tail, QUEUE_MAX);
 		kernel.queue[kernel.tail].seq = nlh->nlmsg_seq;
@@ -356,6 +358,27 @@ START_TEST(one_of_two_fails)
 }
 END_TEST
 
+/* The kernel is short of memory for the batch and for the first of two that
+   open the same; what the second one opened must not be forgotten. */
+START_TEST(first_of_two_fails_for_a_moment)
+{
+	struct asked bad, good;
+
+	kernel.n_fail = 2;
+	ASK(&bad, false, 1, { 443, 443 });
+	ASK(&good, false, 1, { 443, 443 });
+	fw_flush(fw);
+	ck_assert_int_eq(bad.result, -ENOMEM);
+	ck_assert_int_eq(good.result, 0);
+	ck_assert_uint_eq(n_open(1, 443), 1);
+	ASK(&good, true, 1, { 443, 443 });
+	fw_flush(fw);
+	ck_assert_int_eq(good.result, 0);
+	ck_assert_uint_eq(kernel.n, 0);
+	ck_assert_int_eq(n_broken, 0);
+}
+END_TEST
+
 /* Taking back a part of a joined range deletes it and adds the rest. */
 START_TEST(part_of_a_range)
 {
@@ -447,6 +470,7 @@ int main(void)
 	tcase_add_test(tc, deletion_fails);
 	tcase_add_test(tc, two_of_one_address);
 	tcase_add_loop_test(tc, one_of_two_fails, 0, 2);
+	tcase_add_test(tc, first_of_two_fails_for_a_moment);
 	tcase_add_test(tc, part_of_a_range);
 	tcase_add_test(tc, rest_of_a_range_fails);
 	tcase_add_test(tc, added_and_taken_back_in_a_turn);
