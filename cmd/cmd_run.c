@@ -28,7 +28,7 @@
 #include "policy/policy.h"
 
 #define KEEP_FDS_MAX 60
-#define HIDDEN_MAX 8
+#define HIDDEN_MAX   8
 
 struct run_options {
 	const char *project, *allowlist, *events;
@@ -253,8 +253,9 @@ static int check_policy(const struct run *run, struct err *err)
 
 	r = policyfile_load(&run->sources, &p, on_policy_error, NULL);
 	if (r < 0)
-		return err_set(err, r, "nothing was started; mend the "
-				       "allowlist and try again");
+		return err_set(err, r,
+			       "nothing was started; mend the "
+			       "allowlist and try again");
 	return 0;
 }
 
@@ -365,10 +366,9 @@ static int open_events(struct run *run, struct err *err)
 
 	if (!path)
 		return 0;
-	run->front.events_fd = open(path,
-				    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-					    O_NOCTTY,
-				    0600);
+	run->front.events_fd =
+		open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY,
+		     0600);
 	if (run->front.events_fd < 0)
 		return err_set_errno(err, -errno, "cannot open %s for events",
 				     path);
@@ -418,7 +418,8 @@ static int prepare(struct run *run, char **command, struct err *err)
 
 int cmd_run(const struct cmd *self, int argc, char **argv)
 {
-	static struct run run; /* holds large tables; there is one per process */
+	static struct run
+		run; /* holds large tables; there is one per process */
 	struct err err = { 0 };
 	int at, status = CMD_FAILED;
 
