@@ -32,7 +32,8 @@ def pytest_configure(config):
 
 
 def pytest_generate_tests(metafunc):
-    if "who" not in metafunc.fixturenames:
+    own = [m.args[0] for m in metafunc.definition.iter_markers("parametrize")]
+    if "who" not in metafunc.fixturenames or any("who" in a for a in own):
         return
     mark = metafunc.definition.get_closest_marker("who")
     names = mark.args if mark else ("user",)
