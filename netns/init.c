@@ -44,6 +44,7 @@
 #include "base/loop.h"
 #include "netns/caps.h"
 #include "netns/init.h"
+#include "netns/scope.h"
 #include "netns/seccomp.h"
 #include "netns/stdio.h"
 
@@ -132,6 +133,9 @@ static int confine_command(const struct init_config *cfg, struct err *err)
 	r = caps_no_new_privs(err);
 	if (r < 0)
 		return r;
+	r = scope_confine_signals(err);
+	if (r < 0)
+		return r;
 	r = cfg->as_root ? caps_keep_all_on_exec(err) : caps_drop_all(err);
 	if (r < 0)
 		return r;
@@ -202,18 +206,19 @@ static int stage_start(struct init *in, struct err *err)
 	r = wait_for(in, INIT_MSG_GO);
 	if (r < 0)
 		return err_set_errno(err, r, "the gateway gave no start");
+	/*
+	 * SECURITY: once there is a child, code of the sandbox may run beside
+	 * init. It could write into a dumpable init with CAP_SYS_PTRACE of U2.
+	 * The command itself becomes dumpable by execve().
+	 */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_set_errno(err, -errno, "cannot become undumpable");
 	in->cmd = fork();
 	if (in->cmd < 0)
 		return err_set_errno(err, -errno,
 				     "cannot fork the command's process");
 	if (in->cmd == 0)
 		run_command(in->cfg);
-	/*
-	 * SECURITY: from here on code of the sandbox runs beside init. It could
-	 * write into a dumpable init with CAP_SYS_PTRACE of U2.
-	 */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		return err_set_errno(err, -errno, "cannot become undumpable");
 	return caps_drop_all(err);
 }
 

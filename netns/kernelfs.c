@@ -8,7 +8,10 @@
  *
  * Except for the user who is root outside: the kernel settings below /proc are
  * the machine's, and their files go by that user's id. There everything but the
- * processes' directories becomes read-only.
+ * processes' directories becomes read-only. Control groups go by the id too, and
+ * root inside could mount them anew by a namespace for them, which would be the
+ * machine's whole tree where egret runs in its root: so it gets no such
+ * namespace.
  *
  * /sys is read-only for everybody (control groups too: by them a user moves and
  * kills processes of the host). A /sys of the sandbox's own network namespace
@@ -25,6 +28,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "netns/mounts.h"
 #include "netns/mounts_internal.h"
 
@@ -80,6 +84,17 @@ static int protect_settings(void)
 	return -errno;
 }
 
+/* The limit of U1 holds for every namespace below it. */
+static int forbid_cgroup_namespaces(void)
+{
+	static const char path[] = "/proc/sys/user/max_cgroup_namespaces";
+	_cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) /* a kernel without control groups has none to keep */
+		return errno == ENOENT ? 0 : -errno;
+	return io_write_all(fd, "0", 1);
+}
+
 int kernelfs_setup_proc(const struct mounts_config *cfg, struct err *err)
 {
 	_cleanup_(fd_closep) int target = -1;
@@ -99,6 +114,11 @@ int kernelfs_setup_proc(const struct mounts_config *cfg, struct err *err)
 	r = proc < 0 ? proc : mountapi_attach(proc, target);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot mount a new /proc");
+	r = cfg->kuid_is_root ? forbid_cgroup_namespaces() : 0;
+	if (r < 0)
+		return err_set_errno(err, r,
+				     "cannot keep control groups from the "
+				     "command");
 	r = cfg->kuid_is_root ? protect_settings() : 0;
 	if (r < 0)
 		return err_set_errno(err, r,

@@ -36,8 +36,8 @@ print('script goes on', rc, flush=True)
 """
 
 
-@pytest.mark.parametrize("who, args", WAYS)
-def test_signals_to_the_process_group(lab, who, args):
+@pytest.mark.parametrize("runner, args", WAYS)
+def test_signals_to_the_process_group(lab, runner, args):
     """kill(0) and O_ASYNC go to a group that has members outside."""
     if not has_signal_scope():
         pytest.skip("kernel without a signal scope")
@@ -61,7 +61,7 @@ os.kill(0, signal.SIGKILL)
 """
     r = lab.direct([lab_module.PYTHON, "-c", SCRIPT, lab.egret, "run", *args,
                     "--", lab_module.PYTHON, "-c",
-                    "from inside import *\n" + code], who=who,
+                    "from inside import *\n" + code], who=runner,
                    start_new_session=True)
     assert r.rc == 0 and "reached" not in r.out, (r.out, r.err)
     assert f"script goes on {128 + signal.SIGKILL}" in r.out, (r.out, r.err)
@@ -73,13 +73,13 @@ def test_control_groups_of_the_machine(lab, who):
     """Root's own id owns them all: they can't be mounted anew."""
     r = lab.run(["sh", "-c", """
 for kind in cgroup2 "cgroup -o memory" "cgroup -o freezer"; do
-    for ns in --cgroup --propagation=private; do
+    for ns in --cgroup --mount "--user --map-root-user --cgroup"; do
         unshare --mount $ns sh -c "mount -t $kind none /mnt &&
-            echo mounted $kind; mkdir /mnt/egret-attack && echo made"
+            echo mounted $kind $ns"
     done
-    unshare --user --map-root-user --mount --cgroup sh -c "
-        mount -t $kind none /mnt && echo mounted $kind"
 done
-mkdir /sys/fs/cgroup/egret-attack /sys/fs/cgroup/*/egret-attack && echo made
+for at in /sys/fs/cgroup /sys/fs/cgroup/*/; do
+    mkdir $at/egret-attack && echo made $at && rmdir $at/egret-attack
+done
 echo end"""], who=who)
     assert r.out == "end\n", (r.out, r.err)
