@@ -38,8 +38,8 @@ static int check_entries(int n, char **entries)
 		return r;
 	errors = policy_builder_errors(b, &n_errors);
 	for (i = 0; i < n_errors; i++)
-		log_err("%s", policy_error_format(&errors[i], line,
-						  sizeof(line)));
+		log_err("%s",
+			policy_error_format(&errors[i], line, sizeof(line)));
 	return n_errors ? -EINVAL : 0;
 }
 
@@ -80,7 +80,8 @@ int cmd_allow(const struct cmd *self, int argc, char **argv)
 	char path[PATH_MAX];
 	struct err err = { 0 };
 
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (argc == 2 &&
+	    (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		(void)printf("usage: egret %s %s\n\n%s\n", self->name,
 			     self->args, self->summary);
 		return CMD_OK;

@@ -11,8 +11,8 @@
 #include "cmd/environment.h"
 
 static const char *const kept_names[] = {
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM",
-	"LANG", "TZ",	"PWD",	"TMPDIR",
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL",
+	"TERM", "LANG", "TZ",	"PWD",	   "TMPDIR",
 };
 
 static const char notice[] =
@@ -35,8 +35,7 @@ static char **find(const struct environment *env, const char *var)
 	size_t i, len = name_len(var);
 
 	for (i = 0; i < env->n; i++)
-		if (name_len(env->v[i]) == len &&
-		    !strncmp(env->v[i], var, len))
+		if (name_len(env->v[i]) == len && !strncmp(env->v[i], var, len))
 			return &env->v[i];
 	return NULL;
 }

@@ -12,7 +12,7 @@
 struct front_config {
 	struct gateway_config gateway; /* but its plumbing, which front fills */
 	struct init_config init;       /* command, masks, descriptors to keep */
-	int events_fd;	      /* --events, or -1 */
+	int events_fd;		       /* --events, or -1 */
 	int lock_fd;	      /* of the runtime directory: the front's alone */
 	bool quiet;	      /* no refusal lines */
 	bool fail_on_refused; /* 123 instead of 0 when something was refused */

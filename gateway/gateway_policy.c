@@ -229,8 +229,9 @@ void gateway_policy_reload(void *ctx)
 	}
 	r = put_in_force(gw, p, &err);
 	if (r < 0) {
-		gateway_fail(gw, "the new allowlist could not be put in "
-				 "force: %s",
+		gateway_fail(gw,
+			     "the new allowlist could not be put in "
+			     "force: %s",
 			     err.msg);
 		return; /* both policies stay until the process ends */
 	}
@@ -253,8 +254,9 @@ void gateway_hostaddr_changed(void *ctx)
 		r = commit(&c, &err);
 	change_done(&c);
 	if (r < 0) {
-		gateway_fail(gw, "the host's changed addresses could not be "
-				 "closed: %s",
+		gateway_fail(gw,
+			     "the host's changed addresses could not be "
+			     "closed: %s",
 			     err.msg);
 		return;
 	}

@@ -8,7 +8,7 @@
 #include "gateway/packet.h"
 
 #define IP4_HEADER_MIN 20U
-#define IP6_HEADER 40U
+#define IP6_HEADER     40U
 
 static uint16_t be16(const uint8_t *p)
 {

@@ -21,8 +21,9 @@ struct report;
 
 #define REPORT_WINDOW_MS 10000U
 #define REPORT_KINDS_MAX 512 /* remembered at once */
-#define REPORT_LINES_MAX 50  /* new kinds printed in one window; then counted \
-			      */
+#define REPORT_LINES_MAX                                    \
+	50 /* new kinds printed in one window; then counted \
+	    */
 
 typedef void report_line_fn(void *ctx, const char *line);
 

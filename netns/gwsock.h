@@ -15,11 +15,11 @@ struct gwsock {
 	int dns_tcp4, dns_tcp6; /* listening on port 53 */
 	int relay4, relay6;	/* IP_TRANSPARENT listeners, LAYOUT_RELAY_PORT,
 				   SO_LINGER(1,0) inherited by what they accept */
-	int inject; /* AF_PACKET on inj0; each message carries its SO_MARK */
-	int nfnl;	/* NETLINK_NETFILTER for set changes, bound, extended
-			   acknowledgements on, biggest buffers allowed */
-	int nflog_syn;	/* NETLINK_NETFILTER, biggest receive buffer, to be
-			   bound to its group by nft/ */
+	int inject;    /* AF_PACKET on inj0; each message carries its SO_MARK */
+	int nfnl;      /* NETLINK_NETFILTER for set changes, bound, extended
+			  acknowledgements on, biggest buffers allowed */
+	int nflog_syn; /* NETLINK_NETFILTER, biggest receive buffer, to be
+			  bound to its group by nft/ */
 	int nflog_drop; /* likewise */
 	int link_watch; /* see link_open_watch() */
 };

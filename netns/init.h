@@ -16,9 +16,9 @@
 struct err;
 
 /* Exit statuses of init that are egret's own, as env(1) and podman(1) do. */
-#define INIT_EXIT_FAILED 125	 /* could not set the sandbox up */
-#define INIT_EXIT_NOT_EXEC 126	 /* command found but not executable */
-#define INIT_EXIT_NOT_FOUND 127	 /* command not found */
+#define INIT_EXIT_FAILED    125 /* could not set the sandbox up */
+#define INIT_EXIT_NOT_EXEC  126 /* command found but not executable */
+#define INIT_EXIT_NOT_FOUND 127 /* command not found */
 
 #define INIT_SENTENCE_MAX 512
 
@@ -48,16 +48,16 @@ struct init_config {
 	size_t n_host_sockets;
 	char *const *argv; /* command, NULL-terminated */
 	char *const *envp;
-	int stdio[3];	   /* what the command has as 0..2 */
+	int stdio[3]; /* what the command has as 0..2 */
 	const int *keep_fds;
 	size_t n_keep_fds;
-	bool as_root;	   /* uid 0 inside, with U2's capabilities */
+	bool as_root;	      /* uid 0 inside, with U2's capabilities */
 	struct rlimit nofile; /* the command's descriptor limits */
 	sigset_t sigmask;     /* the command's signal mask */
 	bool sigpipe_ignored; /* SIGPIPE was ignored when egret started */
-	int gateway_fd;	   /* set-up socket; becomes init's */
-	int front_fd;	   /* end of file here means that the front is gone */
-	int status_fd;	   /* struct init_report for the front */
+	int gateway_fd;	      /* set-up socket; becomes init's */
+	int front_fd;  /* end of file here means that the front is gone */
+	int status_fd; /* struct init_report for the front */
 	const int *close_fds; /* the gateway's, which init must not hold open */
 	size_t n_close_fds;
 };

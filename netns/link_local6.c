@@ -20,7 +20,9 @@
 #include "netns/link_internal.h"
 #include "netns/rtsock.h"
 
-#define WAIT_MS 2000
+/* The work item wants the lock that every change of links on the machine wants.
+ */
+#define WAIT_MS 15000
 
 struct route_answer {
 	uint32_t seq;

@@ -30,7 +30,7 @@
 #define WATCH_BATCH 64
 /* Attempts to learn whether the link is there after a loss. */
 #define WATCH_RETRIES	3
-#define RUNNING_WAIT_MS 2000
+#define RUNNING_WAIT_MS 15000
 
 enum watch_verdict {
 	WATCH_OTHER = 0, /* a message that tells nothing; goes on reading */

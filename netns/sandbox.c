@@ -100,8 +100,8 @@ int sandbox_recv_netns(int sock, int *ret_netns, struct err *err)
 			       "set-up");
 	if (n == (ssize_t)sizeof(m) && m.type == INIT_MSG_ERROR && n_fds == 0)
 		return take_error(&m, err);
-	if (n != (ssize_t)sizeof(m) || m.type != INIT_MSG_NETNS ||
-	    n_fds != 1 || !is_foreign_netns(fds[0])) {
+	if (n != (ssize_t)sizeof(m) || m.type != INIT_MSG_NETNS || n_fds != 1 ||
+	    !is_foreign_netns(fds[0])) {
 		close_all(fds, n_fds);
 		return err_set(err, -EPROTO,
 			       "the sandbox's first process sent something "
@@ -118,8 +118,9 @@ static int send_word(int sock, enum init_msg_type type, struct err *err)
 
 	r = io_send_fds(sock, &m, sizeof(m), NULL, 0);
 	if (r < 0)
-		return err_set_errno(err, r, "cannot reach the sandbox's first "
-					     "process");
+		return err_set_errno(err, r,
+				     "cannot reach the sandbox's first "
+				     "process");
 	return 0;
 }
 

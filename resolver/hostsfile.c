@@ -8,11 +8,11 @@
 #include "base/dnsname.h"
 #include "resolver/hostsfile.h"
 
-#define TYPE_A	    1U
-#define TYPE_AAAA   28U
-#define CLASS_IN    1U
-#define HEADER_LEN  12U
-#define ADDRS_MAX   32U
+#define TYPE_A	   1U
+#define TYPE_AAAA  28U
+#define CLASS_IN   1U
+#define HEADER_LEN 12U
+#define ADDRS_MAX  32U
 /* A compressed name, type, class, TTL, length. */
 #define RR_HEAD_LEN 12U
 

@@ -163,7 +163,14 @@ static bool take_query(struct client *c, const uint8_t *msg, size_t len)
 	req->l = l;
 	req->client = self;
 	c->n_open++;
-	resolver_answer(l->r, &c->peer, msg, len, true, listener_reply, req);
+	resolver_answer(l->r,
+			&(struct resolver_query){
+				.client = &c->peer,
+				.msg = msg,
+				.len = len,
+				.is_tcp = true,
+			},
+			listener_reply, req);
 	return pool_find(l->clients, self) == c;
 }
 

@@ -121,8 +121,13 @@ static bool receive(struct listener_udp *u)
 	req->sock = u;
 	req->peer_len = m.msg_namelen;
 	read_pktinfo(&m, req);
-	resolver_answer(l->r, &client, l->buf, (size_t)n, false, listener_reply,
-			req);
+	resolver_answer(l->r,
+			&(struct resolver_query){
+				.client = &client,
+				.msg = l->buf,
+				.len = (size_t)n,
+			},
+			listener_reply, req);
 	return true;
 }
 

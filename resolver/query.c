@@ -156,8 +156,6 @@ static bool answer_unparsed(struct resolver *r, struct question *q,
 	return true;
 }
 
-/* The message's and the reply's parameters; a struct would be made per call.
-   NOLINTNEXTLINE(readability-function-size) */
 void query_answer(struct resolver *r, const struct question *q, bool may_hold)
 {
 	struct policy_verdict v = policy_judge_name(r->policy, &q->name);
@@ -170,14 +168,16 @@ void query_answer(struct resolver *r, const struct question *q, bool may_hold)
 	}
 }
 
-void resolver_answer(struct resolver *r, const struct endpoint *client,
-		     const uint8_t *query, size_t len, bool tcp,
+void resolver_answer(struct resolver *r, const struct resolver_query *query,
 		     resolver_reply_fn *reply, void *arg)
 {
 	struct question q = {
-		.client = *client, .is_tcp = tcp, .reply = reply, .arg = arg
+		.client = *query->client,
+		.is_tcp = query->is_tcp,
+		.reply = reply,
+		.arg = arg,
 	};
-	enum parsed parsed = parse(query, len, tcp, &q);
+	enum parsed parsed = parse(query->msg, query->len, query->is_tcp, &q);
 
 	r->n_queries++;
 	if (answer_unparsed(r, &q, parsed) || answer_unsupported(r, &q) ||

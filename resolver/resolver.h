@@ -145,18 +145,24 @@ struct policy_verdict resolver_judge_addr(const struct resolver *r,
 /** resolver_flow_ended() - the last flow of @addr ended: its grace starts */
 void resolver_flow_ended(struct resolver *r, const struct addr *addr);
 
+/* A query message as it came. Borrowed during resolver_answer(). */
+struct resolver_query {
+	const struct endpoint *client; /* for the report */
+	const uint8_t *msg;
+	size_t len;
+	bool is_tcp; /* a reply may have 65535 bytes; else what the client's
+			EDNS says */
+};
+
 /**
  * resolver_answer() - one query message in, one response message out
- * @client: for the report
- * @tcp:    a reply may have 65535 bytes; else what the client's EDNS says
  * @reply:  called once, now or later; @len 0 means no reply at all. The bytes
  *          are borrowed during the call, which must not ask again.
  *
  * The listener uses it; replay tests and fuzzers too.
  */
 typedef void resolver_reply_fn(void *arg, const uint8_t *msg, size_t len);
-void resolver_answer(struct resolver *r, const struct endpoint *client,
-		     const uint8_t *query, size_t len, bool tcp,
+void resolver_answer(struct resolver *r, const struct resolver_query *query,
 		     resolver_reply_fn *reply, void *arg);
 
 /**

@@ -46,11 +46,13 @@ static void run(struct lab *l, const char *what, const char *name,
 		(void)lab_upstream(l, 0, text);
 	}
 	clock_clear_fake();
+	const struct resolver_query query = { .client = &client,
+					      .msg = buf,
+					      .len = len };
 	start_ns = now_ns();
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		lab_clear_log(l);
-		resolver_answer(l->r, &client, buf, len, false, on_reply,
-				&bytes);
+		resolver_answer(l->r, &query, on_reply, &bytes);
 	}
 	(void)printf("%s=%u answers_per_s=%.0f reply_bytes=%zu\n", what, n,
 		     ROUNDS * 1e9 / (double)(now_ns() - start_ns),

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHUNK (256 * 1024)
-#define FLOWS_MAX 64
+#define CHUNK	    (256 * 1024)
+#define FLOWS_MAX   64
 #define SAMPLES_MAX 4000000
 
 static struct sockaddr_in server_addr;
@@ -136,8 +136,8 @@ static void *bulk_flow(void *arg)
 	if (!buf)
 		die("calloc");
 	while (now_ns() < deadline_ns) {
-		n = f->mode == 'o' ? write(fd, buf, CHUNK) :
-				     read(fd, buf, CHUNK);
+		n = f->mode == 'o' ? write(fd, buf, CHUNK)
+				   : read(fd, buf, CHUNK);
 		if (n <= 0)
 			break;
 		f->bytes += (uint64_t)n;
@@ -194,6 +194,7 @@ static void rr(double seconds)
 {
 	uint32_t *v = calloc(SAMPLES_MAX, sizeof(*v));
 	int fd = dial('r');
+	uint32_t p50, p99;
 	size_t n = 0;
 	char c;
 
@@ -210,7 +211,9 @@ static void rr(double seconds)
 		v[n++] = (uint32_t)(now_ns() - t);
 	}
 	qsort(v, n, sizeof(*v), cmp_u32);
-	printf("%.1f %.1f\n", v[n / 2] / 1e3, v[n * 99 / 100] / 1e3);
+	p50 = v[n / 2];
+	p99 = v[n * 99 / 100];
+	printf("%.1f %.1f\n", p50 / 1e3, p99 / 1e3);
 	free(v);
 }
 

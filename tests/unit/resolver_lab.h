@@ -718,7 +718,14 @@ static inline struct lab_reply *lab_send(struct lab *l, const uint8_t *query,
 	if (l->n_replies == LAB_REPLIES_MAX)
 		abort();
 	*rep = (struct lab_reply){ .lab = l, .is_local = is_local };
-	resolver_answer(l->r, &client, query, len, tcp, lab_on_reply, rep);
+	resolver_answer(l->r,
+			&(struct resolver_query){
+				.client = &client,
+				.msg = query,
+				.len = len,
+				.is_tcp = tcp,
+			},
+			lab_on_reply, rep);
 	return rep;
 }
 

@@ -37,7 +37,7 @@ static const char *get(const char *name)
 
 	ck_assert_ptr_null(env.v[env.n]);
 	for (size_t i = 0; i < env.n; i++) {
-		if (strncmp(env.v[i], name, len) || env.v[i][len] != '=')
+		if (strncmp(env.v[i], name, len) != 0 || env.v[i][len] != '=')
 			continue;
 		ck_assert_ptr_null(found); /* once only */
 		found = env.v[i] + len + 1;

@@ -210,9 +210,8 @@ static void inject(const struct lab *lab, int mark, const struct seen *syn)
 	ck_assert_int_eq(setsockopt(lab->fw.sock.inject, SOL_SOCKET, SO_MARK,
 				    &mark, sizeof(mark)),
 			 0);
-	ck_assert_int_gt(send(lab->fw.sock.inject, frame, syn->len + ETH_HLEN,
-			      0),
-			 0);
+	ck_assert_int_gt(
+		send(lab->fw.sock.inject, frame, syn->len + ETH_HLEN, 0), 0);
 }
 
 static int relay_of(const struct lab *lab, const char *dst)

@@ -44,9 +44,9 @@ START_TEST(shape)
 	if (!start(&lab, &s))
 		return;
 	const int fds[] = {
-		s.dns_udp4,  s.dns_udp6,   s.dns_tcp4,	 s.dns_tcp6,  s.relay4,
-		s.relay6,    s.inject,	   s.nfnl,	 s.nflog_syn,
-		s.nflog_drop, s.link_watch,
+		s.dns_udp4,  s.dns_udp6,   s.dns_tcp4,	 s.dns_tcp6,
+		s.relay4,    s.relay6,	   s.inject,	 s.nfnl,
+		s.nflog_syn, s.nflog_drop, s.link_watch,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		ck_assert_int_ge(fds[i], 0);

@@ -32,11 +32,11 @@ int main(void)
 	pid = fork();
 	if (pid == 0) {
 		(void)close(go[1]);
-		byte = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+		byte = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 1 : 0;
 		(void)!write(ready[1], &byte, 1);
 		(void)!read(go[0], &byte, 1);
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-		byte = open_of(getpid(), "ns/net") != 0;
+		byte = open_of(getpid(), "ns/net") != 0 ? 1 : 0;
 		(void)!write(ready[1], &byte, 1);
 		(void)!read(go[0], &byte, 1);
 		_exit(0);
