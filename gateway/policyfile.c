@@ -5,7 +5,8 @@
  * Theory of operation. inotify watches directories, not files: a watch on a
  * file dies with the first rename over it. A closed or renamed file is read at
  * once. A write without close (IN_MODIFY) may be the middle of something: it
- * waits for QUIET_MS of silence.
+ * waits for QUIET_MS of silence. The watch keeps the descriptors that reading
+ * takes, or a command that has filled the table could keep an edit out.
  *
  * SECURITY. Masks keep the command from writing the files that are there when
  * it starts. It may still change what a path leads to: in namespaces of its own
@@ -45,6 +46,7 @@
 #define TARGET_MASK \
 	(IN_CLOSE_WRITE | IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 #define ERROR_LINE_MAX (PATH_MAX + 1024)
+#define SPARE_FDS      2 /* a file, and the look at where its name leads */
 
 struct policyfile_watch {
 	struct loop *loop;
@@ -54,6 +56,7 @@ struct policyfile_watch {
 	struct loop_fd fd_watch;
 	struct loop_timer quiet;
 	int fd;
+	int spare[SPARE_FDS];
 	int wd[POLICYFILE_FILES_MAX]; /* of the directories; -1: none */
 };
 
@@ -292,10 +295,32 @@ static int lay_watches(struct policyfile_watch *w, struct err *err)
 	return 0;
 }
 
+static void release_spare(struct policyfile_watch *w)
+{
+	size_t i;
+
+	for (i = 0; i < SPARE_FDS; i++)
+		fd_closep(&w->spare[i]);
+}
+
+static int take_spare(struct policyfile_watch *w)
+{
+	size_t i;
+
+	for (i = 0; i < SPARE_FDS; i++) {
+		w->spare[i] = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
+		if (w->spare[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 static void tell_changed(struct policyfile_watch *w)
 {
 	loop_del_timer(&w->quiet);
+	release_spare(w);
 	w->changed(w->ctx);
+	(void)take_spare(w); /* what was free a moment ago still is */
 }
 
 static void on_quiet(struct loop_timer *t)
@@ -363,10 +388,14 @@ int policyfile_watch_new(struct policyfile_watch **ret, struct loop *loop,
 	w->sources = s;
 	w->changed = changed;
 	w->ctx = ctx;
+	memset(w->spare, -1, sizeof(w->spare));
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->fd < 0)
 		return err_set_errno(err, -errno,
 				     "cannot watch the allowlist (inotify)");
+	r = take_spare(w);
+	if (r < 0)
+		return err_set_errno(err, r, "cannot watch the allowlist");
 	r = lay_watches(w, err);
 	if (r < 0)
 		return r;
@@ -383,6 +412,7 @@ void policyfile_watch_free(struct policyfile_watch *w)
 		return;
 	loop_del_fd(&w->fd_watch);
 	loop_del_timer(&w->quiet);
+	release_spare(w);
 	fd_closep(&w->fd);
 	free(w);
 }

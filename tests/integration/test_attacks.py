@@ -83,3 +83,36 @@ for at in /sys/fs/cgroup /sys/fs/cgroup/*/; do
 done
 echo end"""], who=who)
     assert r.out == "end\n", (r.out, r.err)
+
+
+def test_full_descriptor_table_keeps_no_edit_out(lab):
+    """Every descriptor of the gateway is taken when the user takes back."""
+    path = lab.write("full.hosts", f"{T}:{TICK},{ECHO}\n")
+    code = f"""
+s = tcp('{T}', {TICK})
+for child in range(8):                  # each has the same small limit
+    r, w = os.pipe()
+    if os.fork() == 0:
+        held = []
+        for i in range(40):
+            try:
+                held.append(tcp(GW4, 53, 1) if i < 20 else tcp('{T}', {ECHO}, 1))
+            except OSError:
+                break
+        os.write(w, b'x')
+        time.sleep(60)
+    os.close(w)
+    os.read(r, 1)
+out(full=1)
+out(end=read_all(s)[1], again=try_tcp('{T}', {TICK})['err'])
+"""
+    p = lab.spawn(["bash", "-c", 'ulimit -n 64; exec "$0" "$@"', lab.egret,
+                   "run", "--allowlist", path, "--", lab_module.PYTHON, "-c",
+                   "from inside import *\n" + code], egret=False,
+                  flows=[("11.0.2.20", "tcp", TICK), ("11.0.2.20", "tcp", ECHO)])
+    p.out.wait("full")
+    assert len(os.listdir(f"/proc/{p.gateway()}/fd")) >= 63
+    with open(path, "w", encoding="ascii") as f:
+        f.write("# nothing\n")
+    r = p.finish(check=False)
+    assert r.json["end"] == "ECONNRESET" and r.json["again"], r.err
