@@ -47,6 +47,7 @@ struct socket_watch {
 struct upstream {
 	struct loop *loop;
 	struct upstream_config cfg;
+	struct hostsfile hosts;
 	struct list channels;
 	struct loop_timer reaper;
 	unsigned int n_channels;
@@ -250,6 +251,7 @@ int upstream_new_config(struct upstream **ret, struct loop *loop,
 	}
 	u->loop = loop;
 	u->cfg = *cfg;
+	hostsfile_init(&u->hosts, HOSTSFILE_PATH);
 	list_init(&u->channels);
 	e = add_channel(u, err);
 	if (e)
@@ -273,6 +275,7 @@ void upstream_free(struct upstream *u)
 	loop_del_timer(&u->reaper);
 	while (!list_empty(&u->channels))
 		free_channel(newest(u));
+	hostsfile_done(&u->hosts);
 	ares_library_cleanup();
 	free(u);
 }
@@ -376,7 +379,7 @@ void upstream_ask(struct upstream *u, const struct dnsname *name,
 		done(arg, -ECANCELED, NULL, 0);
 		return;
 	}
-	known = hostsfile_answer(newest(u)->ares, name, qtype, answer);
+	known = hostsfile_answer(&u->hosts, name, qtype, answer);
 	if (known) {
 		done(arg, 0, answer, known);
 		return;

@@ -116,3 +116,47 @@ out(end=read_all(s)[1], again=try_tcp('{T}', {TICK})['err'])
         f.write("# nothing\n")
     r = p.finish(check=False)
     assert r.json["end"] == "ECONNRESET" and r.json["again"], r.err
+
+
+OWN_ETC = """
+mkdir "$0" && mount -t tmpfs none "$0" && mkdir "$0/u" "$0/w" &&
+cp /etc/hosts /etc/resolv.conf "$0" &&
+mount -t overlay -o "lowerdir=/etc,upperdir=$0/u,workdir=$0/w" none /etc &&
+cp "$0/hosts" "$0/resolv.conf" /etc/ && exec "$@"
+"""
+
+
+def test_root_replaces_the_files_of_name_resolution(lab):
+    """By root's id /etc is the command's: its hosts file opens nothing."""
+    code = """
+def must(r):
+    if r < 0:
+        raise OSError(ctypes.get_errno(), '')
+def replace(what):
+    fd = os.open('/etc', os.O_RDONLY)
+    for name, text in what.items():
+        with open('/etc/evil-' + name, 'w') as f:
+            f.write(text)
+    must(libc.unshare(0x10020000))          # NEWUSER, NEWNS
+    must(libc.mount(b't', b'/tmp', b'tmpfs', 0, None))
+    os.chdir('/tmp')
+    must(libc.syscall(155, b'.', b'.'))     # pivot_root
+    must(libc.umount2(b'.', 2))
+    for name in what:
+        os.rename('evil-' + name, name, src_dir_fd=fd, dst_dir_fd=fd)
+first = dnsq('three.example.org')['data']
+pid = os.fork()
+if not pid:
+    replace({'hosts': '11.0.2.14 two.example.org\\n',
+             'resolv.conf': 'nameserver 11.0.2.99\\n'})
+    os._exit(0)
+out(done=os.waitpid(pid, 0)[1], first=first,
+    two=dnsq('two.example.org')['data'], forged=try_tcp('11.0.2.14', 443)['err'])
+"""
+    r = lab.direct(["unshare", "--mount", "sh", "-c", OWN_ETC,
+                    lab.dir + "/etcrw", lab.egret, "run", "--allow",
+                    "*.example.org", "--", lab_module.PYTHON, "-c",
+                    "from inside import *\n" + code], who="root")
+    assert r.json == {"done": 0, "first": ["11.0.2.13"],
+                      "two": ["11.0.2.11"], "forged": "ECONNREFUSED"}, r.err
+    assert {q.server for q in r.dns} == {lab_module.DNS4}
