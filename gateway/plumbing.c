@@ -122,8 +122,14 @@ static int start_init(struct plumbing *p, const struct plumbing_config *cfg,
 /* Jobs of the gateway netns's helper thread. */
 static int job_inject_pair(void *arg, struct err *err)
 {
+	int r;
+
 	(void)arg;
-	return link_create_inject_pair(err);
+	r = link_create_inject_pair(err);
+	if (r < 0)
+		return r;
+	/* Most of the work, done while init is still at its masks. */
+	return sysctl_setup_gateway(err);
 }
 
 struct gateway_job {
@@ -139,7 +145,7 @@ static int job_gateway(void *arg, struct err *err)
 	r = link_create_pair(job->sandbox_netns, err);
 	/* Before the addresses: a netns may have IPv6 disabled by the host. */
 	if (r == 0)
-		r = sysctl_setup_gateway(err);
+		r = sysctl_setup_link(LAYOUT_GW_IFNAME, err);
 	if (r == 0)
 		r = link_setup_gateway(err);
 	if (r == 0)

@@ -290,7 +290,7 @@ static int explain(const struct sysctl_plan *p, const struct sysctl_result *res,
 			     e->value, e->path);
 }
 
-int sysctl_setup_gateway(struct err *err)
+static int setup(const char *link, struct err *err)
 {
 	_cleanup_(freep) struct sysctl_plan *plan = NULL;
 	struct sysctl_result first = { .code = 0 };
@@ -301,7 +301,8 @@ int sysctl_setup_gateway(struct err *err)
 	if (!plan)
 		return err_set_errno(err, -ENOMEM,
 				     "cannot set kernel settings");
-	r = make_plan(plan);
+	plan->n = 0;
+	r = link ? add_link(plan, link, link_has_ipv6()) : make_plan(plan);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot list kernel settings");
 
@@ -316,4 +317,14 @@ int sysctl_setup_gateway(struct err *err)
 	return err_wrap(err, r,
 			"/proc/sys can't be written here and a fresh one "
 			"can't be mounted (see `egret doctor`)");
+}
+
+int sysctl_setup_gateway(struct err *err)
+{
+	return setup(NULL, err);
+}
+
+int sysctl_setup_link(const char *ifname, struct err *err)
+{
+	return setup(ifname, err);
 }

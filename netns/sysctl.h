@@ -12,7 +12,11 @@
 
 struct err;
 
-/** sysctl_setup_gateway() - call after the links exist */
+/** sysctl_setup_gateway() - all links that exist, and what later ones take over
+ */
 int sysctl_setup_gateway(struct err *err);
+
+/** sysctl_setup_link() - a link that was made since */
+int sysctl_setup_link(const char *ifname, struct err *err);
 
 #endif /* EGRET_NETNS_SYSCTL_H */
