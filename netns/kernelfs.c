@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernelfs.c - /proc and /sys
+ * kernelfs.c - /proc and /sys, here and elsewhere
  *
  * /proc shows the sandbox's own pid namespace. It is mounted in U1's mount
  * namespace, so the host's can't be uncovered. It stays whole: the kernel lets
@@ -8,20 +8,25 @@
  *
  * Except for the user who is root outside: the kernel settings below /proc are
  * the machine's, and their files go by that user's id. There everything but the
- * processes' directories becomes read-only. Control groups go by the id too, and
- * root inside could mount them anew by a namespace for them, which would be the
- * machine's whole tree where egret runs in its root: so it gets no such
+ * processes' directories becomes read-only. Control groups go by the id too,
+ * and root inside could mount them anew by a namespace for them, which would be
+ * the machine's whole tree where egret runs in its root: so it gets no such
  * namespace.
  *
  * /sys is read-only for everybody (control groups too: by them a user moves and
  * kills processes of the host). A /sys of the sandbox's own network namespace
  * can only be mounted once that exists, in U2, and where the kernel refuses,
  * the host's stays in sight: it names the host's links, and no more.
+ *
+ * A file tree of another system (a chroot, a container's) has all these mounted
+ * once more, and shows the host's processes, settings, terminals and devices
+ * there. Wherever else a file system of the kernel's is mounted, it is masked.
  */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,10 +40,61 @@
 #define PROC_ENTRIES_MAX 4096
 #define ATTRS		 (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
+static const char *const kernel_types[] = {
+	"proc",	      "sysfs",	"cgroup",   "cgroup2",	   "devtmpfs",
+	"devpts",     "mqueue", "debugfs",  "tracefs",	   "securityfs",
+	"configfs",   "bpf",	"efivarfs", "binfmt_misc", "selinuxfs",
+	"resctrl",    "pstore", "nsfs",	    "rpc_pipefs",  "nfsd",
+	"functionfs", "xenfs",	"smackfs",  "fusectl",
+};
+
+/* Dealt with where they belong. */
+static const char *const own_places[] = { "/proc", "/sys", "/dev" };
+
 static void closedirp(DIR **d)
 {
 	if (*d)
 		(void)closedir(*d); /* only read from */
+}
+
+static bool is_elsewhere(const struct mountinfo_entry *e)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(own_places); i++) {
+		size_t len = strlen(own_places[i]);
+
+		if (strncmp(e->point, own_places[i], len) == 0 &&
+		    (e->point[len] == '/' || e->point[len] == '\0'))
+			return false;
+	}
+	for (i = 0; i < ARRAY_SIZE(kernel_types); i++) {
+		if (strcmp(e->type, kernel_types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+int kernelfs_mask_elsewhere(struct mounts_ctx *c, struct err *err)
+{
+	for (size_t i = 0; i < c->mi.n; i++) {
+		const struct mountinfo_entry *e = &c->mi.entries[i];
+		_cleanup_(fd_closep) int fd = -1;
+		int r;
+
+		if (!is_elsewhere(e))
+			continue;
+		fd = mountapi_open(AT_FDCWD, e->point, O_NOFOLLOW);
+		if (mountapi_is_absent(fd) || fd == -EACCES)
+			continue; /* gone with what was masked above it */
+		r = fd < 0 ? fd : workshop_mask(&c->ws, fd);
+		if (r < 0)
+			return err_set_errno(err, r,
+					     "cannot hide '%s' from the "
+					     "command",
+					     e->point);
+	}
+	return 0;
 }
 
 static int make_readonly(int dirfd, const char *name)

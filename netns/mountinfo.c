@@ -63,6 +63,26 @@ static int parse_dev(const char *text, dev_t *ret)
 	return 0;
 }
 
+/* Behind options and optional fields stands "-", then the file system's type.
+ */
+static int parse_type(const char *at, const char *end, char **ret)
+{
+	_cleanup_(freep) char *field = NULL;
+	bool is_next = false;
+
+	for (;;) {
+		free(field);
+		field = take_field(&at, end);
+		if (!field)
+			return -ENOMEM;
+		if (is_next || !field[0])
+			break;
+		is_next = strcmp(field, "-") == 0;
+	}
+	*ret = ptr_steal(&field);
+	return 0;
+}
+
 static int parse_line(const char *line, const char *end,
 		      struct mountinfo_entry *ret)
 {
@@ -79,6 +99,8 @@ static int parse_line(const char *line, const char *end,
 	}
 	if (r == 0)
 		r = parse_dev(fields[F_DEV], &ret->dev);
+	if (r == 0)
+		r = parse_type(line, end, &ret->type);
 	if (r == 0) {
 		ret->root = ptr_steal(&fields[F_ROOT]);
 		ret->point = ptr_steal(&fields[F_POINT]);
@@ -93,6 +115,7 @@ void mountinfo_done(struct mountinfo *m)
 	for (size_t i = 0; i < m->n; i++) {
 		free(m->entries[i].root);
 		free(m->entries[i].point);
+		free(m->entries[i].type);
 	}
 	free(m->entries);
 	m->entries = NULL;

@@ -17,7 +17,8 @@
  *  4. hide: policy files and runtime directories come before the masks, since
  *     their paths have to be walked in the host's tree, links and all.
  *  5. mask: directories before single sockets, so that the many sockets of /run
- *     need no mask of their own; --socket is put back after all masks.
+ *     need no mask of their own; --socket is put back after all masks. So do
+ *     other mounts of the kernel's file systems.
  *  6. devices: devpts, mqueue, nodes.
  *  7. etc: resolv.conf may lead into the new /run, so it comes after step 5.
  *  8. kernel: /sys, and /proc after the workshop has left its place.
@@ -75,6 +76,8 @@ static int build(struct mounts_ctx *c, struct err *err)
 		r = masks_setup_dirs(c, err);
 	if (r == 0)
 		r = masks_setup_sockets(c, err);
+	if (r == 0)
+		r = kernelfs_mask_elsewhere(c, err);
 	if (r == 0)
 		r = devices_setup(c, err);
 	if (r == 0)

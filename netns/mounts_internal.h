@@ -103,6 +103,7 @@ int workshop_make_point(const struct workshop *w, const char *path);
 struct mountinfo_entry {
 	char *root;  /* of the mount, in its file system */
 	char *point; /* where it is mounted */
+	char *type;  /* of the file system; "" if the line ends before */
 	dev_t dev;
 };
 
@@ -161,6 +162,9 @@ int devices_setup(struct mounts_ctx *c, struct err *err);
 
 /** etcfiles_setup() - resolv.conf and the ssh client's files (etcfiles.c) */
 int etcfiles_setup(struct mounts_ctx *c, struct err *err);
+
+/** kernelfs_mask_elsewhere() - other mounts of /proc, /sys, /dev */
+int kernelfs_mask_elsewhere(struct mounts_ctx *c, struct err *err);
 
 /** kernelfs_setup_proc() - a fresh /proc of this pid namespace (kernelfs.c) */
 int kernelfs_setup_proc(const struct mounts_config *cfg, struct err *err);

@@ -160,3 +160,39 @@ out(done=os.waitpid(pid, 0)[1], first=first,
     assert r.json == {"done": 0, "first": ["11.0.2.13"],
                       "two": ["11.0.2.11"], "forged": "ECONNREFUSED"}, r.err
     assert {q.server for q in r.dns} == {lab_module.DNS4}
+
+
+CHROOT = """
+mkdir "$0" && cd "$0" && mkdir proc sys dev group group1 pts &&
+mount -t proc none proc && mount -t sysfs none sys &&
+mount --rbind /dev dev && mount --bind /dev/pts pts
+mount -t cgroup2 none group; mount -t cgroup -o memory none group1
+cd / && exec "$@"
+"""
+
+
+@pytest.mark.parametrize("runner, args", WAYS)
+def test_other_mounts_of_the_kernels_files(lab, runner, args):
+    """A chroot or a container's tree has /proc, /sys and /dev again."""
+    if lab.rootless:
+        pytest.skip("needs real root")
+    at = f"{lab.dir}/chroot-{runner}{len(args)}"
+    user = [] if runner == "root" else [
+        "setpriv", "--reuid", str(lab_module.UID), "--regid",
+        str(lab_module.UID), "--clear-groups", "--inh-caps=-all", "--"]
+    code = f"""
+seen = {{d: os.listdir('{at}/' + d) for d in os.listdir('{at}')}}
+out(seen=seen, write=attempt(open, '{at}/proc/sys/kernel/core_pattern', 'a'),
+    make=attempt(os.mkdir, '{at}/group/egret-attack'))
+"""
+    r = lab.direct(["unshare", "--mount", "sh", "-c", CHROOT, at, *user,
+                    lab.egret, "run", "--events", "/dev/null", *args, "--",
+                    lab_module.PYTHON, "-c", "from inside import *\n" + code],
+                   who="root", env=lab.env(runner), cwd=lab.work(runner))
+    assert r.rc == 0, r.err
+    j = r.json
+    with open("/proc/mounts", encoding="utf-8") as f:
+        own_dev = " /dev devtmpfs " not in f.read()     # as in a container
+    assert not any(v for d, v in j["seen"].items()
+                   if d != "dev" or not own_dev), j
+    assert j["write"] == "ENOENT" and j["make"], j

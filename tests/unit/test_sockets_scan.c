@@ -163,6 +163,8 @@ START_TEST(test_mountinfo)
 	ck_assert_uint_eq(m.n, 7);
 	ck_assert_uint_eq(m.entries[1].dev, makedev(8, 2));
 	ck_assert_str_eq(m.entries[2].point, "/mnt/a b");
+	ck_assert_str_eq(m.entries[1].type, "ext4"); /* behind "shared:1" */
+	ck_assert_str_eq(m.entries[4].type, "btrfs");
 	ck_assert_int_eq(
 		mountinfo_aliases(&m, "/home/u/dir/x", collect_alias, found),
 		0);
