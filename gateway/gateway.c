@@ -293,6 +293,19 @@ static int raise_fd_limit(uint32_t *ret_max, struct err *err)
 	return 0;
 }
 
+static int install(struct fw *fw, const struct fw_config *fc, struct err *err)
+{
+	int r = fw_install(fw, fc, err);
+
+	if (r < 0)
+		return err_wrap(err, r,
+				"this kernel doesn't take the ruleset: it must "
+				"have nftables (CONFIG_NF_TABLES) with the "
+				"inet and netdev families, TPROXY, LOG, LIMIT "
+				"and REJECT; 'egret doctor' tells the remedy");
+	return 0;
+}
+
 static int start_fw(struct gateway *gw, struct err *err)
 {
 	struct gwsock *s = &gw->plumbing.sock;
@@ -312,7 +325,7 @@ static int start_fw(struct gateway *gw, struct err *err)
 		return err_set(err, r, "bad address in the layout");
 	r = fw_new(&gw->fw, s->nfnl, err);
 	if (r == 0)
-		r = fw_install(gw->fw, &fc, err);
+		r = install(gw->fw, &fc, err);
 	if (r == 0)
 		r = nflog_bind(s->nflog_syn, FW_GROUP_SYN, SYN_COPY_LEN, 1,
 			       err);

@@ -107,6 +107,9 @@ static void on_add_done(struct fw_txn *t, int result, const char *why)
 	struct grant_op *op = container_of(t, struct grant_op, txn_add);
 
 	if (result < 0) {
+		/* Then it isn't known what the kernel has (fw.h). */
+		if (result == -EIO)
+			op->gs->broken(op->gs->ctx, why ? why : "lost answers");
 		/* What this one was to close is closed. */
 		if (!op->g->del)
 			note_failure(op, result, why);

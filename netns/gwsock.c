@@ -183,8 +183,10 @@ static int open_nfnl(int sndbuf, int rcvbuf, int *ret, struct err *err)
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_FLAGS, NETLINK_NETFILTER);
 	if (fd < 0)
 		return err_set_errno(err, -errno,
-				     "cannot open a NETLINK_NETFILTER socket "
-				     "(CONFIG_NETFILTER_NETLINK)");
+				     "this kernel gives no nftables socket "
+				     "(NETLINK_NETFILTER, "
+				     "CONFIG_NETFILTER_NETLINK); 'egret "
+				     "doctor' tells the remedy");
 	r = set_options(fd, netlink_options, ARRAY_SIZE(netlink_options), err);
 	if (r < 0)
 		return r;
