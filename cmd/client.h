@@ -16,7 +16,7 @@
 
 struct err;
 
-#define CLIENT_TIMEOUT_MS 5000
+#define CLIENT_TIMEOUT_MS    5000
 #define CLIENT_SANDBOXES_MAX 256
 
 struct client_sandbox {
