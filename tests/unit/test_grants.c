@@ -87,7 +87,7 @@ static int change(bool del, const uint8_t *key, size_t len)
 static int execute(const struct nlmsghdr *nlh)
 {
 	bool del = (nlh->nlmsg_type & 0xff) == NFT_MSG_DELSETELEM;
-	const struct nlattr *list, *elem;
+	struct nlattr *list, *elem; /* the macros cast away const */
 
 	mnl_attr_for_each (list, nlh, sizeof(struct nfgenmsg)) {
 		if (mnl_attr_get_type(list) != NFTA_SET_ELEM_LIST_ELEMENTS)
