@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "relay/flow_internal.h"
 
 struct flow *flow_find(struct relay *r, const struct relay_key *key)
@@ -48,12 +49,18 @@ static void flow_forget(struct flow *f)
 	pool_put(r->flow_pool, f);
 }
 
-static void fill_info(const struct flow *f, struct relay_flow_info *ret)
+static uint32_t now_s(void)
+{
+	return (uint32_t)(clock_now_ms() / CLOCK_MS_PER_S);
+}
+
+void flow_info(const struct flow *f, struct relay_flow_info *ret)
 {
 	*ret = (struct relay_flow_info){
 		.key = f->node.key,
 		.bytes_out = f->half[FLOW_CLIENT].bytes,
 		.bytes_in = f->half[FLOW_SERVER].bytes,
+		.age_s = now_s() - f->opened_s,
 	};
 }
 
@@ -62,7 +69,7 @@ void flow_close(struct flow *f, enum relay_close why)
 	struct relay *r = f->relay;
 	struct relay_flow_info info;
 
-	fill_info(f, &info);
+	flow_info(f, &info);
 	info.reason = why;
 	close_side(&f->side[FLOW_CLIENT], why == RELAY_CLOSE_END);
 	close_side(&f->side[FLOW_SERVER], why == RELAY_CLOSE_END);
@@ -92,6 +99,7 @@ static struct flow *flow_new(struct relay *r, const struct relay_key *key,
 	}
 	f->relay = r;
 	f->isn = isn;
+	f->opened_s = now_s();
 	f->node.key = *key;
 	list_init(&f->ready);
 	keytab_add(&r->flows, &f->node);
@@ -122,7 +130,7 @@ int flow_open(struct relay *r, const struct relay_key *key, uint32_t isn,
 	}
 	(void)fd_steal(&client); /* both are the flow's now */
 	(void)fd_steal(&server);
-	fill_info(f, &info);
+	flow_info(f, &info);
 	if (r->ops->opened)
 		r->ops->opened(r->ctx, &info);
 	flow_pass(f);

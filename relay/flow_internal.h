@@ -54,8 +54,9 @@ struct flow {
 	struct list ready; /* on relay->ready, or empty */
 	struct side side[2];
 	struct half half[2];
-	uint32_t isn; /* of the SYN that was accepted */
-	uint8_t stage;
+	uint32_t isn;		/* of the SYN that was accepted */
+	uint32_t opened_s : 30; /* of the monotonic clock */
+	uint32_t stage : 2;	/* enum flow_stage */
 };
 
 /* Part of the 1.5 KiB that an idle connection may cost. */
@@ -65,6 +66,9 @@ _Static_assert(sizeof(struct flow) <= 256, "flow grew");
  * flow.c
  */
 struct flow *flow_find(struct relay *r, const struct relay_key *key);
+
+/** flow_info() - what the ops are told of it; without reason and error */
+void flow_info(const struct flow *f, struct relay_flow_info *ret);
 
 /**
  * flow_open() - a flow of both sockets, which it owns from now on, also when it

@@ -224,6 +224,18 @@ size_t relay_count_addr(const struct relay *r, const struct addr *dst)
 	return d ? d->refs : 0;
 }
 
+void relay_each_flow(const struct relay *r, relay_flow_fn *fn, void *ctx)
+{
+	struct relay_flow_info info;
+	struct flow *f = NULL;
+
+	while ((f = pool_next(r->flow_pool, f))) {
+		flow_info(f, &info);
+		if (!fn(ctx, &info))
+			return;
+	}
+}
+
 void relay_get_stats(const struct relay *r, struct relay_stats *ret)
 {
 	*ret = r->stats;

@@ -41,6 +41,7 @@ enum relay_close {
 struct relay_flow_info {
 	struct relay_key key;
 	uint64_t bytes_out, bytes_in; /* out: from the sandbox */
+	uint32_t age_s;		      /* since it was accepted inside */
 	enum relay_close reason;
 	int error; /* upstream errno, for RELAY_REFUSED_UPSTREAM */
 };
@@ -107,6 +108,13 @@ size_t relay_rejudge(struct relay *r);
 
 /** relay_count_addr() - open flows (and pending ones) to this address */
 size_t relay_count_addr(const struct relay *r, const struct addr *dst);
+
+/**
+ * relay_each_flow() - call @fn for the open flows, until it returns false; it
+ * must not open or close any
+ */
+typedef bool relay_flow_fn(void *ctx, const struct relay_flow_info *f);
+void relay_each_flow(const struct relay *r, relay_flow_fn *fn, void *ctx);
 
 void relay_get_stats(const struct relay *r, struct relay_stats *ret);
 

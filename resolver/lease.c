@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
 #define EVICT_SCAN_MAX	 1024 /* leases looked at for one that can go */
 #define EXPIRE_MAX	 4096 /* leases looked at in one call */
 #define ENSURE_ROUNDS	 4    /* deletion, addition, and one to spare */
@@ -446,6 +448,36 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 		return policy_judge_name_port(p, &l->name->name, proto, port);
 	}
 	return v;
+}
+
+static bool each_of_name(const struct lease_name *n, uint64_t now_ms,
+			 resolver_lease_fn *fn, void *ctx)
+{
+	struct list *i, *tmp;
+
+	list_for_each_safe (i, tmp, &n->leases) {
+		const struct lease *l =
+			container_of(i, struct lease, name_node);
+		uint64_t left_ms =
+			l->expiry_ms > now_ms ? l->expiry_ms - now_ms : 0;
+
+		if (!fn(ctx, &n->name, &l->addr->addr,
+			(uint32_t)(left_ms / CLOCK_MS_PER_S)))
+			return false;
+	}
+	return true;
+}
+
+void lease_each(const struct lease_table *t, uint64_t now_ms,
+		resolver_lease_fn *fn, void *ctx)
+{
+	struct list *i, *tmp;
+
+	list_for_each_safe (i, tmp, &t->all_names) {
+		if (!each_of_name(container_of(i, struct lease_name, all_node),
+				  now_ms, fn, ctx))
+			return;
+	}
 }
 
 void lease_get_stats(const struct lease_table *t, struct lease_stats *ret)

@@ -111,6 +111,10 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 				  enum policy_proto proto, uint16_t port,
 				  struct dnsname *ret_name);
 
+/** lease_each() - see resolver_each_lease() */
+void lease_each(const struct lease_table *t, uint64_t now_ms,
+		resolver_lease_fn *fn, void *ctx);
+
 /** lease_name_of() - the name that taught @a last; false if none did */
 bool lease_name_of(const struct lease_table *t, const struct addr *a,
 		   struct dnsname *ret);

@@ -163,9 +163,12 @@ void query_answer(struct resolver *r, const struct question *q, bool may_hold)
 	if (v.reason != POLICY_ALLOWED) {
 		if (!may_hold || !resolver_report_held(r, q, &v))
 			reply_refused(r, q, &v);
-	} else if (!answer_type(r, q)) {
-		answer_allowed(r, q);
+		return;
 	}
+	if (r->ops->allowed)
+		r->ops->allowed(r->ctx, v.entry);
+	if (!answer_type(r, q))
+		answer_allowed(r, q);
 }
 
 void resolver_answer(struct resolver *r, const struct resolver_query *query,

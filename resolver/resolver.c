@@ -262,6 +262,12 @@ struct policy_verdict resolver_judge_addr(const struct resolver *r,
 	return lease_judge(r->leases, r->policy, a, proto, port, ret_name);
 }
 
+void resolver_each_lease(const struct resolver *r, resolver_lease_fn *fn,
+			 void *ctx)
+{
+	lease_each(r->leases, clock_now_ms(), fn, ctx);
+}
+
 void resolver_flow_ended(struct resolver *r, const struct addr *addr)
 {
 	lease_flow_ended(r->leases, addr, clock_now_ms());

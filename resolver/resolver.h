@@ -80,6 +80,8 @@ struct resolver_ops {
 	void (*refused)(void *ctx, const struct resolver_refusal *r);
 	void (*learned)(void *ctx, const struct dnsname *name,
 			const struct addr *addr, uint32_t ttl_s);
+	/** a question that @entry allows; may be NULL */
+	void (*allowed)(void *ctx, uint32_t entry);
 	/** the kernel refused elements: one error line (P3); @name is NULL when
 	    it refused to delete some (they are tried again) */
 	void (*grant_failed)(void *ctx, const struct dnsname *name, int result,
@@ -141,6 +143,16 @@ struct policy_verdict resolver_judge_addr(const struct resolver *r,
 					  enum policy_proto proto,
 					  uint16_t port,
 					  struct dnsname *ret_name);
+
+/**
+ * resolver_each_lease() - call @fn for what names have taught, until it returns
+ * false; it must not change anything
+ * @expires_s: from now; 0 when only an open flow or a peer keeps it
+ */
+typedef bool resolver_lease_fn(void *ctx, const struct dnsname *name,
+			       const struct addr *addr, uint32_t expires_s);
+void resolver_each_lease(const struct resolver *r, resolver_lease_fn *fn,
+			 void *ctx);
 
 /** resolver_flow_ended() - the last flow of @addr ended: its grace starts */
 void resolver_flow_ended(struct resolver *r, const struct addr *addr);
