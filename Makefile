@@ -83,6 +83,10 @@ BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 REPLAY_SRC := $(sort $(wildcard tests/replay/*.c))
 MAN_PAGES := $(wildcard docs/*.1 docs/*.5)
 
+PRESETS := $(sort $(wildcard presets/*.hosts))
+GEN_SRC := $(if $(filter policy,$(LIB_DIRS)),$(BUILD)/gen/presets_table.c)
+gen_obj = $(patsubst $(BUILD)/gen/%.c,$(BUILD)/$(1)/gen/%.o,$(GEN_SRC))
+
 LIB := $(BUILD)/libegret.a
 CMD_LIB := $(BUILD)/libegretcmd.a
 EGRET := $(if $(CMD_SRC),$(BUILD)/egret)
@@ -106,7 +110,7 @@ bench: all $(BENCH)
 kernel: $(KERNEL)
 
 # Objects depend on the flags they were made with.
-FLAGS := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIB_SRC) $(CMD_SRC)
+FLAGS := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIB_SRC) $(CMD_SRC) $(PRESETS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || \
@@ -117,7 +121,18 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(LIB): $(call obj,$(LIB_SRC)) $(BUILD)/flags
+# The table of built-in presets; the flags say which files there are.
+$(BUILD)/gen/presets_table.c: scripts/gen-presets $(PRESETS) $(BUILD)/flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-presets $(PRESETS) >$@
+
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(LIB): $(call obj,$(LIB_SRC)) $(call gen_obj,obj) $(BUILD)/flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
@@ -164,7 +179,13 @@ $(BUILD)/fuzz/obj/%.o: %.c
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP \
 		-c -o $@ $<
 
-$(BUILD)/fuzz/libegret.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC))
+$(BUILD)/fuzz/obj/gen/%.o: $(BUILD)/gen/%.c
+	$(call say,FUZZCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(BUILD)/fuzz/libegret.a: $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(LIB_SRC)) \
+		$(call gen_obj,fuzz/obj)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 

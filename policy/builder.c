@@ -12,24 +12,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/builder_internal.h"
 #include "policy/policy.h"
 #include "policy/policy_internal.h"
-
-struct policy_builder {
-	struct policy *p;
-	struct rules names, nets;
-	struct error_list errors;
-	size_t n_texts, room_texts, room_entries, room_sources;
-	struct parsed parsed; /* of the entry at hand; large */
-};
-
-/* Where an entry comes from, and how many of its text were wrong. */
-struct origin {
-	uint32_t source, line;
-	const char *start; /* of the line, for columns */
-	size_t n_errors;
-	uint32_t more_line, more_column; /* the first that isn't reported */
-};
+#include "policy/preset.h"
 
 static void table_done(struct table *t)
 {
@@ -48,6 +34,7 @@ void policy_free(struct policy *p)
 	for (size_t i = 0; i < p->n_sources; i++)
 		free(p->sources[i]);
 	free(p->sources);
+	uses_done(p);
 	free(p->net_list);
 	free(p->entries);
 	free(p->texts);
@@ -86,6 +73,8 @@ void policy_builder_free(struct policy_builder *b)
 	rules_done(&b->names);
 	rules_done(&b->nets);
 	errors_done(&b->errors);
+	preset_set_free(b->own_presets);
+	free(b->expansions);
 	free(b);
 }
 
@@ -96,6 +85,12 @@ void policy_builder_freep(struct policy_builder **b)
 	policy_builder_free(*b);
 	*b = NULL;
 	errno = saved;
+}
+
+void policy_builder_set_presets(struct policy_builder *b,
+				const struct preset_set *s)
+{
+	b->presets = s;
 }
 
 const struct policy_error *policy_builder_errors(const struct policy_builder *b,
@@ -183,23 +178,8 @@ static int add_all(struct policy_builder *b, uint32_t entry)
 	return r < 0 ? r : add_one_net(b, &all6, entry);
 }
 
-/*
- * The place where a preset's hosts will be added, each as an entry of its own.
- */
-static int add_preset(struct policy_builder *b, uint32_t entry,
-		      struct complaint *c)
-{
-	char q[POLICY_QUOTE_LEN];
-
-	(void)entry;
-	return complain(c, b->parsed.host.preset.at - 1,
-			"presets are not built in yet, list the hosts of "
-			"'@%s'",
-			quote(q, b->parsed.host.preset));
-}
-
-static int add_rules(struct policy_builder *b, uint32_t entry,
-		     struct complaint *c)
+static int add_rules(struct policy_builder *b, const struct origin *o,
+		     uint32_t entry, struct complaint *c)
 {
 	const struct host *h = &b->parsed.host;
 
@@ -213,15 +193,19 @@ static int add_rules(struct policy_builder *b, uint32_t entry,
 	case HOST_NET:
 		return add_net(b, &h->net, entry);
 	case HOST_PRESET:
-		return add_preset(b, entry, c);
+		if (o->preset == POLICY_NO_ENTRY)
+			return expand_preset(b, entry, c);
+		return complain(c, h->preset.at - 1,
+				"a preset can't contain another preset; its "
+				"hosts were meant");
 	}
 	return -EINVAL; /* not reached: the parser knows no other kind */
 }
 
 /* ---- entries ---- */
 
-static int add_source(struct policy_builder *b, const char *source,
-		      uint32_t *ret)
+int builder_add_source(struct policy_builder *b, const char *source,
+		       uint32_t *ret)
 {
 	struct policy *p = b->p;
 	char **sources;
@@ -264,6 +248,29 @@ static int add_text(struct policy_builder *b, struct span s, size_t *ret)
 	return 0;
 }
 
+/* Columns count characters, as an editor does. */
+static uint32_t column_of(const char *start, const char *at)
+{
+	uint32_t column = 1;
+
+	for (; start < at; start++)
+		if (((unsigned char)*start & 0xc0) != 0x80)
+			column++;
+	return column;
+}
+
+/* An entry of `@name private` is as if it had the word itself. */
+static void lend_words(struct parsed *e, uint32_t flags)
+{
+	if (e->deny)
+		return;
+	if (e->host.kind == HOST_ALL)
+		flags &= ~POLICY_F_PRIVATE;
+	e->flags |= flags;
+	for (size_t i = 0; i < e->ports.n; i++)
+		e->ports.at[i].flags |= flags;
+}
+
 /* Keeps the entry that was parsed. */
 static int keep_entry(struct policy_builder *b, const struct origin *o,
 		      struct complaint *c)
@@ -284,23 +291,19 @@ static int keep_entry(struct policy_builder *b, const struct origin *o,
 	*e = (struct entry){
 		.source = o->source,
 		.line = o->line,
+		.column = column_of(o->start, b->parsed.text.at),
+		.preset = o->preset,
+		.used = POLICY_NO_ENTRY,
 		.deny = b->parsed.deny,
 	};
 	r = add_text(b, b->parsed.text, &e->text);
 	if (r < 0)
 		return r;
-	return add_rules(b, (uint32_t)p->n_entries++, c);
-}
-
-/* Columns count characters, as an editor does. */
-static uint32_t column_of(const char *start, const char *at)
-{
-	uint32_t column = 1;
-
-	for (; start < at; start++)
-		if (((unsigned char)*start & 0xc0) != 0x80)
-			column++;
-	return column;
+	if (o->preset == POLICY_NO_ENTRY)
+		p->n_written++;
+	else
+		lend_words(&b->parsed, o->flags);
+	return add_rules(b, o, (uint32_t)p->n_entries++, c);
 }
 
 static int report(struct policy_builder *b, struct origin *o,
@@ -333,10 +336,10 @@ static int report_more(struct policy_builder *b, const struct origin *o)
 
 /* Return: 1 for an entry, 0 for none or a wrong one, or -ENOMEM. */
 static int add_line(struct policy_builder *b, struct origin *o,
-		    struct span line, bool deny)
+		    struct span line)
 {
 	struct complaint c;
-	int r = parse_entry(line, deny, &b->parsed, &c);
+	int r = parse_entry(line, o->how, &b->parsed, &c);
 
 	o->start = line.at;
 	if (r > 0) {
@@ -347,20 +350,14 @@ static int add_line(struct policy_builder *b, struct origin *o,
 	return r == -EINVAL ? report(b, o, &c) : r;
 }
 
-int policy_builder_add_text(struct policy_builder *b, const char *source,
-			    const char *text, size_t len)
+int builder_add_lines(struct policy_builder *b, struct origin *o,
+		      const char *text, size_t len)
 {
 	static const char bom[3] = "\xef\xbb\xbf";
 	struct span line = { text, text };
 	const char *end = text + len;
-	struct origin o = { 0 };
 	int r;
 
-	if (len > POLICY_TEXT_MAX)
-		return -EFBIG;
-	r = add_source(b, source, &o.source);
-	if (r < 0)
-		return r;
 	if (len >= sizeof(bom) && memcmp(text, bom, sizeof(bom)) == 0)
 		line.at += sizeof(bom);
 	for (; line.at < end; line.at = line.end + 1) {
@@ -371,14 +368,26 @@ int policy_builder_add_text(struct policy_builder *b, const char *source,
 		line.end = s.end;
 		if (s.end > s.at && s.end[-1] == '\r')
 			s.end--;
-		o.line++;
-		r = add_line(b, &o, s, false);
+		o->line++;
+		r = add_line(b, o, s);
 		if (r < 0)
 			return r;
 		if (!next)
 			break;
 	}
-	return report_more(b, &o);
+	return report_more(b, o);
+}
+
+int policy_builder_add_text(struct policy_builder *b, const char *source,
+			    const char *text, size_t len)
+{
+	struct origin o = { .preset = POLICY_NO_ENTRY };
+	int r;
+
+	if (len > POLICY_TEXT_MAX)
+		return -EFBIG;
+	r = builder_add_source(b, source, &o.source);
+	return r < 0 ? r : builder_add_lines(b, &o, text, len);
 }
 
 int policy_builder_add_entry(struct policy_builder *b, const char *source,
@@ -386,12 +395,15 @@ int policy_builder_add_entry(struct policy_builder *b, const char *source,
 {
 	struct span line = { entry, entry + strlen(entry) };
 	size_t before = b->errors.n;
-	struct origin o = { 0 };
-	int r = add_source(b, source, &o.source);
+	struct origin o = {
+		.preset = POLICY_NO_ENTRY,
+		.how = deny ? PARSE_DENY : 0,
+	};
+	int r = builder_add_source(b, source, &o.source);
 
 	if (r < 0)
 		return r;
-	r = add_line(b, &o, line, deny);
+	r = add_line(b, &o, line);
 	if (r < 0)
 		return r;
 	if (r == 0 && b->errors.n == before)

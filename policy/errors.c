@@ -47,8 +47,7 @@ static bool is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7f;
 }
 
-/* Writes one octet so that a terminal only shows it. Returns its length. */
-static size_t put_safe(char *dst, size_t room, unsigned char c)
+size_t put_safe(char *dst, size_t room, unsigned char c)
 {
 	if (is_printable(c)) {
 		if (room < 2)

@@ -180,6 +180,10 @@ int host_parse_name(struct span text, struct host *ret, struct complaint *c)
 		ret->kind = HOST_ALL;
 		return 0;
 	}
+	/* Elsewhere "**." means any depth and "*." one label; here both mean
+	   any depth. */
+	if (span_len(text) >= 3 && memcmp(text.at, "**.", 3) == 0)
+		text.at++;
 	if (span_len(text) >= 2 && text.at[0] == '*' && text.at[1] == '.') {
 		ret->kind = HOST_BELOW;
 		text.at += 2;

@@ -314,17 +314,34 @@ size_t policy_n_entries(const struct policy *p)
 	return p->n_entries;
 }
 
+size_t policy_n_written(const struct policy *p)
+{
+	return p->n_written;
+}
+
 struct policy_entry policy_entry(const struct policy *p, uint32_t entry)
 {
-	const struct entry *e;
+	const struct entry *e, *written;
+	struct policy_entry ret = {
+		.source = "",
+		.text = "",
+		.preset = POLICY_NO_ENTRY,
+	};
 
 	if (entry >= p->n_entries)
-		return (struct policy_entry){ .source = "", .text = "" };
-	e = &p->entries[entry];
-	return (struct policy_entry){
-		.source = p->sources[e->source],
-		.text = p->texts + e->text,
-		.line = e->line,
-		.deny = e->deny,
-	};
+		return ret;
+	e = written = &p->entries[entry];
+	if (e->preset != POLICY_NO_ENTRY) {
+		written = &p->entries[e->preset];
+		ret.preset = e->preset;
+		ret.preset_source = p->sources[e->source];
+		ret.preset_text = p->texts + e->text;
+		ret.preset_line = e->line;
+	}
+	ret.source = p->sources[written->source];
+	ret.text = p->texts + written->text;
+	ret.line = written->line;
+	ret.column = written->column;
+	ret.deny = e->deny;
+	return ret;
 }

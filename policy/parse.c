@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* clang-format off */
 /*
  * parse.c - the grammar of one entry
  *
  *	entry  = [ "!" ] target *( space word ) [ "#" comment ]
- *	target = url / "@" preset / host [ "/" length ] [ ":" ports ] [ "/"
- *proto ] host   = "*" / [ "*." ] name / ipv4 / ipv6 / "[" ipv6 [ "/" length ]
- *"]" ports  = item *( "," item ) item   = "*" / port / port "-" port proto  =
- *"tcp" / "udp" / "icmp" url    = scheme "://" host [ ":" ports ] [ "/" anything
- *] word   = "private" / "unchecked" / "srv"
+ *	target = url / "@" preset /
+ *		 host [ "/" length ] [ ":" ports ] [ "/" proto ]
+ *	host   = "*" / [ "*." ] name / ipv4 / ipv6 /
+ *		 "[" ipv6 [ "/" length ] "]"
+ *	ports  = item *( "," item )
+ *	item   = "*" / port / port "-" port
+ *	proto  = "tcp" / "udp" / "icmp"
+ *	url    = scheme "://" host [ ":" ports ] [ "/" anything ]
+ *	word   = "private" / "unchecked" / "srv"
  *
  * A line is first cut into pieces, then each piece is read on its own, so that
  * a complaint can say which piece it doesn't understand. Bytes are hostile: the
  * file may have been written by anything.
  */
+/* clang-format on */
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "policy/policy_internal.h"
+#include "policy/preset.h"
 
 /* The pieces of a target; @at NULL: not there. */
 struct pieces {
@@ -365,15 +372,16 @@ static int read_words(struct span s, uint32_t *ret, struct complaint *c)
 	}
 }
 
-static int check_words(const struct parsed *e, struct span s,
+static int check_words(const struct parsed *e, struct span s, unsigned int how,
 		       struct complaint *c)
 {
-	bool name = e->host.kind == HOST_NAME || e->host.kind == HOST_BELOW;
+	bool name = e->host.kind == HOST_NAME || e->host.kind == HOST_BELOW ||
+		    e->host.kind == HOST_PRESET;
 	const char *at = s.at;
 
 	while (at < s.end && is_space(*at))
 		at++;
-	if (e->deny && e->flags)
+	if (e->deny && e->flags && !(how & PARSE_MEMBER))
 		return complain(c, at,
 				"a denied entry has no words; it denies "
 				"whatever they would change");
@@ -414,7 +422,38 @@ static int find_entry(struct span line, struct span *ret, struct complaint *c)
 	return 0;
 }
 
-int parse_entry(struct span line, bool deny, struct parsed *ret,
+const char *parse_word(size_t i, uint32_t flags)
+{
+	if (i >= ARRAY_SIZE(words))
+		return NULL;
+	return flags & words[i].flag ? words[i].name : "";
+}
+
+/* The name of a preset, and nothing else: ports and words are its own. */
+static int read_preset(struct span name, struct parsed *ret,
+		       struct complaint *c)
+{
+	const char *colon = find(name, ':');
+	char q[POLICY_QUOTE_LEN];
+
+	if (!colon)
+		colon = find(name, '/');
+	if (colon && colon > name.at)
+		return complain(c, colon,
+				"a preset has ports of its own; '@%s' alone "
+				"was meant",
+				quote(q, (struct span){ name.at, colon }));
+	if (!preset_is_name(name.at, span_len(name)))
+		return complain(c, name.at,
+				"'%s' is not the name of a preset; letters, "
+				"digits, '-' and '_', as in @pypi, were meant",
+				quote(q, name));
+	ret->host.kind = HOST_PRESET;
+	ret->host.preset = name;
+	return 0;
+}
+
+int parse_entry(struct span line, unsigned int how, struct parsed *ret,
 		struct complaint *c)
 {
 	struct span s = { 0 }, target, scheme, rest;
@@ -423,7 +462,7 @@ int parse_entry(struct span line, bool deny, struct parsed *ret,
 	if (r < 0 || s.at == s.end)
 		return r;
 	ret->text = s;
-	ret->deny = deny;
+	ret->deny = how & PARSE_DENY;
 	ret->flags = 0;
 	ret->ports.n = 0;
 	if (*s.at == '!') {
@@ -434,8 +473,8 @@ int parse_entry(struct span line, bool deny, struct parsed *ret,
 	target = take(s.at, s.end, " \t");
 	scheme = take(target.at, target.end, ":/");
 	if (target.at < target.end && *target.at == '@') {
-		ret->host.kind = HOST_PRESET;
-		ret->host.preset = (struct span){ target.at + 1, target.end };
+		r = read_preset((struct span){ target.at + 1, target.end }, ret,
+				c);
 	} else if (target.end - scheme.end >= 3 &&
 		   memcmp(scheme.end, "://", 3) == 0) {
 		r = read_url(scheme, target.end, ret, c);
@@ -446,9 +485,11 @@ int parse_entry(struct span line, bool deny, struct parsed *ret,
 	if (r == 0)
 		r = read_words(rest, &ret->flags, c);
 	if (r == 0)
-		r = check_words(ret, rest, c);
+		r = check_words(ret, rest, how, c);
 	if (r < 0)
 		return r;
+	if (ret->deny)
+		ret->flags = 0;
 	for (size_t i = 0; i < ret->ports.n; i++)
 		ret->ports.at[i].flags = ret->flags;
 	ports_normalise(&ret->ports);

@@ -26,12 +26,14 @@
 struct err;
 struct policy;
 struct policy_builder;
+struct preset_set;
 
 #define POLICY_NO_ENTRY	   UINT32_MAX
 #define POLICY_PORTS_MAX   256 /* port ranges of one entry or one name */
 #define POLICY_ENTRIES_MAX 1000000
 #define POLICY_TEXT_MAX	   (64U << 20) /* bytes of one file */
-#define POLICY_ERRORS_MAX  100 /* reported of one file; then "and more" */
+#define POLICY_ERRORS_MAX  100	/* reported of one file; then "and more" */
+#define POLICY_PRINT_MAX   4608 /* the longest entry in canonical form */
 
 enum policy_proto {
 	POLICY_TCP,
@@ -74,12 +76,24 @@ struct policy_verdict {
 	uint32_t flags; /* POLICY_F_* of the entries that allow, joined */
 };
 
-/* Where an entry stands, and its text as written. Borrowed from the policy. */
+/*
+ * Where an entry stands, and its text as written. Borrowed from the policy.
+ *
+ * An entry `@name` is followed by entries of its own, one for each of the
+ * preset's, and verdicts name these: source, text, line and column are then
+ * those of the `@name`, and the preset's own come beside.
+ */
 struct policy_entry {
 	const char *source; /* file path, "--allow", "--deny" */
 	const char *text;   /* the entry without its comment, trimmed */
 	uint32_t line;	    /* 1-based; 0 for the command line */
+	uint32_t column;    /* 1-based, in characters */
 	bool deny;
+	/* Of a preset's entry; else POLICY_NO_ENTRY, NULL, 0. */
+	uint32_t preset;	   /* the entry `@name` */
+	const char *preset_source; /* a path, or "built-in NAME.hosts" */
+	const char *preset_text;
+	uint32_t preset_line;
 };
 
 struct policy_error {
@@ -93,6 +107,13 @@ struct policy_error {
 int policy_builder_new(struct policy_builder **ret);
 void policy_builder_free(struct policy_builder *b);
 void policy_builder_freep(struct policy_builder **b);
+
+/**
+ * policy_builder_set_presets() - what `@name` may stand for
+ * @s: must live until policy_build(); NULL: only what is built in
+ */
+void policy_builder_set_presets(struct policy_builder *b,
+				const struct preset_set *s);
 
 /**
  * policy_builder_add_text() - one file's content, a line an entry
@@ -213,8 +234,34 @@ struct policy_net {
 size_t policy_n_nets(const struct policy *p);
 struct policy_net policy_net_at(const struct policy *p, size_t i);
 
+/** policy_n_entries() - those of presets included */
 size_t policy_n_entries(const struct policy *p);
 struct policy_entry policy_entry(const struct policy *p, uint32_t entry);
+
+/** policy_n_written() - the entries that stand in the lists themselves */
+size_t policy_n_written(const struct policy *p);
+
+/**
+ * policy_entry_print() - an entry in canonical form, on which reading and
+ * printing again has no effect: "!" for a denied one, small letters, ASCII,
+ * ports sorted and joined, no port where it is the default
+ *
+ * Of a preset's entry its own text, with the "!" of a denied preset.
+ * Return: @dst.
+ */
+char *policy_entry_print(const struct policy *p, uint32_t entry,
+			 char dst[static POLICY_PRINT_MAX]);
+
+/**
+ * policy_line_print() - the same of a line that stands in no policy
+ * @deny: it comes from --deny
+ * @ret_msg: what is wrong, if anything; room for POLICY_PRINT_MAX; or NULL
+ *
+ * Two lines say the same exactly when they print the same. Presets are not
+ * looked up. Return: 1; 0 for nothing but space and comment; -EINVAL; -ENOMEM.
+ */
+int policy_line_print(const char *line, size_t len, bool deny,
+		      char dst[static POLICY_PRINT_MAX], char *ret_msg);
 
 /** policy_reason_str() - "not_listed", "port", ...: the words of events */
 const char *policy_reason_str(enum policy_reason r);

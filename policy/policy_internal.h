@@ -38,6 +38,9 @@ struct complaint {
 int complain(struct complaint *c, const char *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** put_safe() - one octet as a terminal may have it; its length, 0: no room */
+size_t put_safe(char *dst, size_t room, unsigned char c);
+
 /** quote() - a piece of the text, printable and cut; returns @dst */
 char *quote(char dst[static POLICY_QUOTE_LEN], struct span s);
 
@@ -130,6 +133,7 @@ struct host {
 	struct span preset; /* without its '@' */
 };
 
+/* Of HOST_PRESET, ports is empty: it has those of its entries. */
 struct parsed {
 	struct host host;
 	struct span text; /* the entry without comment and space around it */
@@ -145,15 +149,29 @@ int host_parse_name(struct span text, struct host *ret, struct complaint *c);
 int host_parse_net(struct span text, struct span len, struct host *ret,
 		   struct complaint *c);
 
+#define PARSE_DENY   (1U << 0) /* of --deny, or of a denied preset */
+#define PARSE_MEMBER (1U << 1) /* of a preset: if denied, words are dropped */
+
 /**
  * parse_entry() - one line
- * @deny: the entry is one of --deny
+ * @how: PARSE_*
  *
  * Return: 1; 0 for nothing but space and comment; -EINVAL with @c filled in;
  * -ENOMEM.
  */
-int parse_entry(struct span line, bool deny, struct parsed *ret,
+int parse_entry(struct span line, unsigned int how, struct parsed *ret,
 		struct complaint *c);
+
+/**
+ * parse_word() - for printing: the word of the i-th flag, "" when it isn't set,
+ * NULL at the end
+ */
+const char *parse_word(size_t i, uint32_t flags);
+
+/* ---- print.c ---- */
+
+/** entry_print() - the canonical form; returns @dst */
+char *entry_print(const struct parsed *e, char dst[static POLICY_PRINT_MAX]);
 
 /* ---- keys.c: byte strings to small numbers ---- */
 
@@ -247,8 +265,16 @@ bool net_is_leave(const struct prefix *p);
 struct entry {
 	size_t text;	 /* offset into texts */
 	uint32_t source; /* index into sources */
-	uint32_t line;
+	uint32_t line, column;
+	uint32_t preset; /* the entry `@name` it comes from, or none */
+	uint32_t used;	 /* of an entry `@name`: index into used; else none */
 	bool deny;
+};
+
+/* A preset that some entry names. */
+struct preset_use {
+	char *name;
+	char *uploads; /* why it accepts uploads; NULL when it doesn't */
 };
 
 /* A network as a key: family (4 or 6), length, address bytes. */
@@ -276,6 +302,9 @@ struct policy {
 	char *texts;
 	char **sources;
 	size_t n_sources;
+	struct preset_use *used;
+	size_t n_used;
+	size_t n_written; /* entries that aren't a preset's */
 };
 
 #endif /* EGRET_POLICY_POLICY_INTERNAL_H */

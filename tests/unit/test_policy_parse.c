@@ -23,6 +23,8 @@ static const struct {
 	{ "*.example.org", "a.b.c.example.org", "tcp 80-80 443-443" },
 	{ "*.example.org", "evilexample.org", "" },
 	{ "*.example.org.", "a.example.org", "tcp 80-80 443-443" },
+	{ "**.example.org", "a.b.example.org", "tcp 80-80 443-443" },
+	{ "**.example.org", "example.org", "" },
 	{ "  \texample.org \t ", "example.org", "tcp 80-80 443-443" },
 	{ "example.org#comment", "example.org", "tcp 80-80 443-443" },
 	{ "example.org:8443 # x", "example.org", "tcp 8443-8443" },
@@ -175,8 +177,16 @@ static const struct {
 	unsigned int column;
 	const char *msg; /* a part of it */
 } errors[] = {
-	{ "@pypi", 1, "presets are not built in yet, list the hosts" },
-	{ "!@pypi", 2, "presets are not built in yet" },
+	{ "@pipy", 1, "there is no preset '@pipy'; @pypi may have been meant" },
+	{ "!@PiPy", 2, "there is no preset '@PiPy'; @pypi may have been" },
+	{ "@nowhere", 1, "'@nowhere'; 'egret presets' lists them" },
+	{ "@docker", 1, "@dockerhub may have been meant" },
+	{ "@pypi:443", 6, "a preset has ports of its own; '@pypi' alone was" },
+	{ "@pypi/udp", 6, "a preset has ports of its own" },
+	{ "@", 2, "'' is not the name of a preset" },
+	{ "@:443", 2, "':443' is not the name of a preset" },
+	{ "@py.pi", 2, "'py.pi' is not the name of a preset" },
+	{ "!@pypi private", 8, "a denied entry has no words" },
 	{ "example.org:0", 13, "port 0 is not a port; ports are 1-65535" },
 	{ "example.org:65536", 13,
 	  "port 65536 is not a port; ports are 1-65535" },
@@ -208,7 +218,6 @@ static const struct {
 	{ "*.*", 3,
 	  "'*' may only stand alone or as the first label, as in "
 	  "*.example.org" },
-	{ "**.example.org", 1, "'*' may only stand alone" },
 	{ "*example.org", 1, "'*' may only stand alone" },
 	{ "a.*.example.org", 3, "'*' may only stand alone" },
 	{ "example.*", 9, "'*' may only stand alone" },
