@@ -359,8 +359,11 @@ static int copy_start(struct stdio_copy *c, int made[3], struct err *err)
 {
 	int r = 0;
 
-	for (int fd = 0; fd <= STDERR_FILENO && r == 0; fd++)
-		r = replace(c, fd, made, err);
+	for (int fd = 0; fd <= STDERR_FILENO && r == 0; fd++) {
+		r = stdio_check_inherited(fd, err);
+		if (r == 0)
+			r = replace(c, fd, made, err);
+	}
 	for (size_t i = 0; i < c->n_links && r == 0; i++) {
 		r = link_rearm(&c->links[i]);
 		if (r < 0)

@@ -28,6 +28,14 @@ struct stdio_copy;
 int stdio_check_keep_fd(int fd, struct err *err);
 
 /**
+ * stdio_check_inherited() - may descriptor 0, 1 or 2 be given to the command
+ *
+ * A directory is a way beneath the masks, and so is what O_PATH opened; other
+ * refused ones are namespaces and pidfds. Closed is fine.
+ */
+int stdio_check_inherited(int fd, struct err *err);
+
+/**
  * stdio_needs_copy() - is descriptor 0, 1 or 2 one that must not be inherited
  */
 bool stdio_needs_copy(int fd);

@@ -139,6 +139,47 @@ int stdio_check_keep_fd(int fd, struct err *err)
 	return 0;
 }
 
+/* Not a matter of trust as for --keep-fd: only what no program reads or writes,
+   but could walk from. A file of /proc is a fine input. */
+static const char *judge_inherited(int fd, const struct stat *st)
+{
+	struct statfs sfs;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_PATH))
+		return "opened with O_PATH";
+	switch (st->st_mode & S_IFMT) {
+	case S_IFDIR:
+		return "a directory";
+	case 0:
+		return judge_anonymous(fd);
+	case S_IFREG:
+		if (fstatfs(fd, &sfs) == 0 && sfs.f_type != NSFS_MAGIC &&
+		    sfs.f_type != PIDFS_MAGIC)
+			return NULL;
+		return "a handle of the kernel's";
+	default:
+		return NULL;
+	}
+}
+
+int stdio_check_inherited(int fd, struct err *err)
+{
+	const char *what;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return errno == EBADF ? 0
+				      : err_set_errno(err, -errno,
+						      "descriptor %d", fd);
+	what = judge_inherited(fd, &st);
+	if (what)
+		return err_set(err, -EPERM,
+			       "descriptor %d is %s; the command can't have it",
+			       fd, what);
+	return 0;
+}
+
 bool stdio_needs_copy(int fd)
 {
 	struct stat st;

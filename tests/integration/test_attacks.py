@@ -196,3 +196,14 @@ out(seen=seen, write=attempt(open, '{at}/proc/sys/kernel/core_pattern', 'a'),
     assert not any(v for d, v in j["seen"].items()
                    if d != "dev" or not own_dev), j
     assert j["write"] == "ENOENT" and j["make"], j
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_PATH])
+def test_descriptors_to_walk_from(lab, flags):
+    """An open directory shows what lies beneath a mask."""
+    fd = os.open(lab.homes["user"] + "/run", flags)
+    try:
+        r = lab.run(["ls", "/proc/self/fd/0/"], stdin=fd)
+    finally:
+        os.close(fd)
+    assert r.rc == 125 and r.out == "" and "descriptor 0" in r.err

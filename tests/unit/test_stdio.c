@@ -165,30 +165,30 @@ static int open_closed(void)
 static const struct {
 	const char *what;
 	int (*open)(void);
-	bool may_keep, needs_copy;
+	bool may_keep, needs_copy, may_inherit;
 } kinds[] = {
-	{ "pipe", open_pipe, true, false },
-	{ "terminal", open_pty, true, false },
-	{ "stream pair", open_stream_pair, true, false },
-	{ "file", open_file, true, false },
-	{ "memfd", open_memfd, true, false },
-	{ "eventfd", open_eventfd, true, false },
-	{ "null", open_null, true, false },
-	{ "urandom", open_random, true, false },
-	{ "datagram pair", open_dgram_pair, false, true },
-	{ "unconnected unix", open_unconnected, false, true },
-	{ "listening unix", open_listening, false, true },
-	{ "tcp", open_tcp, false, true },
-	{ "udp6", open_udp6, false, true },
-	{ "netlink", open_netlink, false, true },
-	{ "O_PATH", open_path, false, false },
-	{ "directory", open_directory, false, false },
-	{ "network namespace", open_netns, false, false },
-	{ "file of /proc", open_procfile, false, false },
-	{ "file of /sys", open_sysfile, false, false },
-	{ "pidfd", open_pidfd, false, false },
-	{ "epoll", open_epoll, false, false },
-	{ "not open", open_closed, false, false },
+	{ "pipe", open_pipe, true, false, true },
+	{ "terminal", open_pty, true, false, true },
+	{ "stream pair", open_stream_pair, true, false, true },
+	{ "file", open_file, true, false, true },
+	{ "memfd", open_memfd, true, false, true },
+	{ "eventfd", open_eventfd, true, false, true },
+	{ "null", open_null, true, false, true },
+	{ "urandom", open_random, true, false, true },
+	{ "datagram pair", open_dgram_pair, false, true, true },
+	{ "unconnected unix", open_unconnected, false, true, true },
+	{ "listening unix", open_listening, false, true, true },
+	{ "tcp", open_tcp, false, true, true },
+	{ "udp6", open_udp6, false, true, true },
+	{ "netlink", open_netlink, false, true, true },
+	{ "O_PATH", open_path, false, false, false },
+	{ "directory", open_directory, false, false, false },
+	{ "network namespace", open_netns, false, false, false },
+	{ "file of /proc", open_procfile, false, false, true },
+	{ "file of /sys", open_sysfile, false, false, true },
+	{ "pidfd", open_pidfd, false, false, false },
+	{ "epoll", open_epoll, false, false, false },
+	{ "not open", open_closed, false, false, true },
 };
 
 START_TEST(test_kinds)
@@ -205,6 +205,9 @@ START_TEST(test_kinds)
 		      err.msg);
 	ck_assert_msg(stdio_needs_copy(fd) == kinds[_i].needs_copy, "%s",
 		      kinds[_i].what);
+	ck_assert_msg((stdio_check_inherited(fd, &err) == 0) ==
+			      kinds[_i].may_inherit,
+		      "%s: %s", kinds[_i].what, err.msg);
 }
 END_TEST
 
