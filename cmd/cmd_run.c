@@ -282,9 +282,10 @@ static int choose_keep_fds(struct run *run, struct err *err)
 		if (r < 0)
 			return r;
 		if (fd > 2)
-			run->keep_fds[run->front.init.n_keep_fds++] = (int)fd;
+			run->keep_fds[run->front.init.command.n_keep_fds++] =
+				(int)fd;
 	}
-	run->front.init.keep_fds = run->keep_fds;
+	run->front.init.command.keep_fds = run->keep_fds;
 	return 0;
 }
 
@@ -292,8 +293,8 @@ static int choose_keep_fds(struct run *run, struct err *err)
    it. */
 static int close_inherited(const struct run *run, struct err *err)
 {
-	return stdio_close_others(run->keep_fds, run->front.init.n_keep_fds,
-				  err);
+	return stdio_close_others(run->keep_fds,
+				  run->front.init.command.n_keep_fds, err);
 }
 
 static int choose_sockets(struct run *run, struct err *err)
@@ -408,9 +409,9 @@ static int prepare(struct run *run, char **command, struct err *err)
 	f->gateway.plumbing.map_whole = idmap_may_write_whole();
 	f->init.host_sockets = run->host_sockets;
 	f->init.n_host_sockets = run->n_host_sockets;
-	f->init.argv = command;
-	f->init.envp = run->env.v;
-	f->init.as_root = run->opt.root || geteuid() == 0;
+	f->init.command.argv = command;
+	f->init.command.envp = run->env.v;
+	f->init.command.as_root = run->opt.root || geteuid() == 0;
 	f->quiet = run->opt.quiet;
 	f->fail_on_refused = run->opt.fail_on_refused;
 	return 0;

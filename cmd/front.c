@@ -6,14 +6,6 @@
  * in its loop: for messages of the gateway, for signals, for init's report that
  * the command stopped.
  *
- * Signals and job control. The command stays in the front's process group, so
- * what the terminal sends (Ctrl-C, Ctrl-Z, window size) reaches it directly, as
- * it would without egret. The front has all of these blocked and reads them
- * from a signalfd: what a terminal sent (SI_KERNEL) is done already, what a
- * process sent to the front is passed on to init, which passes it on to the
- * command. The front itself stops only when init reports that the command has
- * stopped, and continues it when it is continued.
- *
  * Refusals. The gateway tells which socket was refused and the front which
  * process holds it; the client waits for that (a few milliseconds at most), so
  * the front says that it has looked before it prints.
@@ -30,9 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,17 +34,13 @@
 #include "base/loop.h"
 #include "cmd/cmd.h"
 #include "cmd/front.h"
+#include "cmd/job.h"
 #include "gateway/event.h"
 #include "gateway/msg.h"
 #include "gateway/report.h"
 #include "netns/idmap.h"
 #include "netns/procfind.h"
 #include "netns/stdio.h"
-
-static const int watched_signals[] = {
-	SIGHUP,	 SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1, SIGUSR2,
-	SIGALRM, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD,
-};
 
 struct front {
 	struct front_config *cfg;
@@ -66,10 +51,8 @@ struct front {
 	int init_pidfd; /* -1 until it is known */
 	int alive_fd;	/* init sees its end of file when the front is gone */
 	int status_fd;	/* struct init_report from init */
-	int signal_fd;
+	struct job job;
 	pid_t gateway_pid;
-	int tty_fd;	 /* terminal, or -1 */
-	pid_t tty_pgrp;	 /* its foreground group at the start */
 	int exit_status; /* -1: none yet */
 	struct procfind procfind;
 	bool ended_well; /* the gateway has told the command's status */
@@ -267,75 +250,24 @@ static void on_status(struct loop_fd *w, uint32_t events)
 			loop_del_fd(w); /* init is gone */
 		return;
 	}
-	/* The command stopped: so does the job, for the shell to see. */
-	(void)kill(getpid(), SIGSTOP);
+	job_stop();
 }
 
 static void on_signal(struct loop_fd *w, uint32_t events)
 {
 	struct front *f = container_of(w, struct front, signal_watch);
-	struct signalfd_siginfo si;
+	int signo = job_read_signal(&f->job);
 
 	(void)events;
-	if (read(f->signal_fd, &si, sizeof(si)) != (ssize_t)sizeof(si))
-		return;
-	if (si.ssi_signo == SIGCHLD)
+	if (signo <= 0 || signo == SIGCHLD)
 		return; /* the gateway's end is seen on its socket */
-	if (si.ssi_code == SI_KERNEL && si.ssi_signo != SIGCONT)
-		return; /* from the terminal: the command had it as well */
-	if (f->init_pidfd < 0 && si.ssi_signo != SIGCONT &&
-	    si.ssi_signo != SIGWINCH && si.ssi_signo != SIGTSTP) {
+	if (f->init_pidfd < 0 && signo != SIGCONT && signo != SIGWINCH &&
+	    signo != SIGTSTP) {
 		/* Nothing runs yet that could decide. */
-		finish(f, 128 + (int)si.ssi_signo);
+		finish(f, 128 + signo);
 		return;
 	}
-	signal_init(f, (int)si.ssi_signo);
-}
-
-static int block_signals(struct front *f, struct err *err)
-{
-	struct sigaction sa;
-	sigset_t set;
-	size_t i;
-
-	if (sigprocmask(SIG_SETMASK, NULL, &f->cfg->init.sigmask) < 0 ||
-	    sigaction(SIGPIPE, NULL, &sa) < 0)
-		return err_set_errno(err, -errno, "cannot read the signals");
-	f->cfg->init.sigpipe_ignored = sa.sa_handler == SIG_IGN;
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(watched_signals); i++)
-		sigaddset(&set, watched_signals[i]);
-	f->signal_fd = loop_signalfd(&set);
-	if (f->signal_fd < 0)
-		return err_set_errno(err, f->signal_fd, "cannot watch signals");
-	sa.sa_handler = SIG_IGN;
-	if (!f->cfg->init.sigpipe_ignored && sigaction(SIGPIPE, &sa, NULL) < 0)
-		return err_set_errno(err, -errno, "cannot ignore SIGPIPE");
-	return 0;
-}
-
-/* ---- the terminal ---- */
-
-static void note_terminal(struct front *f)
-{
-	f->tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-	if (f->tty_fd >= 0)
-		f->tty_pgrp = tcgetpgrp(f->tty_fd);
-}
-
-/* A shell inside may have made itself the foreground group. */
-static void restore_terminal(struct front *f)
-{
-	sigset_t set, old;
-
-	if (f->tty_fd < 0 || f->tty_pgrp <= 0 || f->tty_pgrp != getpgrp() ||
-	    tcgetpgrp(f->tty_fd) == f->tty_pgrp)
-		return;
-	sigemptyset(&set);
-	sigaddset(&set, SIGTTOU);
-	(void)sigprocmask(SIG_BLOCK, &set, &old);
-	(void)tcsetpgrp(f->tty_fd, f->tty_pgrp);
-	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	signal_init(f, signo);
 }
 
 /* ---- life ---- */
@@ -375,8 +307,7 @@ static __attribute__((noreturn)) void be_gateway(struct front *f,
 	fd_closep(&e->sock[0]);
 	fd_closep(&e->alive[1]);
 	fd_closep(&e->status[0]);
-	fd_closep(&f->signal_fd);
-	fd_closep(&f->tty_fd);
+	job_close(&f->job);
 	fd_closep(&cfg->events_fd);
 	fd_closep(&cfg->lock_fd);
 	cfg->init.front_fd = e->alive[0];
@@ -405,8 +336,8 @@ static int start_gateway(struct front *f, struct err *err)
 	f->alive_fd = fd_steal(&e.alive[1]);
 	f->status_fd = fd_steal(&e.status[0]);
 	for (i = 0; i < 3; i++)
-		if (f->cfg->init.stdio[i] > 2)
-			fd_closep(&f->cfg->init.stdio[i]);
+		if (f->cfg->init.command.stdio[i] > 2)
+			fd_closep(&f->cfg->init.command.stdio[i]);
 	return 0;
 }
 
@@ -415,19 +346,15 @@ static int start(struct front *f, struct err *err)
 	struct front_config *cfg = f->cfg;
 	int r;
 
-	if (getrlimit(RLIMIT_NOFILE, &cfg->init.nofile) < 0)
-		return err_set_errno(err, -errno,
-				     "cannot read the limit of "
-				     "descriptors");
-	note_terminal(f);
-	r = block_signals(f, err);
+	r = job_start(&f->job, &cfg->init.command, err);
 	if (r == 0)
 		r = loop_new(&f->loop, err);
 	if (r == 0)
 		r = report_new(&f->report, f->loop, cfg->gateway.id,
 			       print_refusal, f, err);
 	if (r == 0)
-		r = stdio_copy_new(&f->copy, f->loop, cfg->init.stdio, err);
+		r = stdio_copy_new(&f->copy, f->loop, cfg->init.command.stdio,
+				   err);
 	if (r == 0)
 		r = start_gateway(f, err);
 	if (r < 0)
@@ -437,7 +364,7 @@ static int start(struct front *f, struct err *err)
 		r = loop_add_fd(f->loop, &f->status_watch, f->status_fd,
 				EPOLLIN, on_status);
 	if (r == 0)
-		r = loop_add_fd(f->loop, &f->signal_watch, f->signal_fd,
+		r = loop_add_fd(f->loop, &f->signal_watch, f->job.signal_fd,
 				EPOLLIN, on_signal);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot watch the gateway");
@@ -487,9 +414,8 @@ int front_run(struct front_config *cfg)
 		.sock = -1,
 		.init_pidfd = -1,
 		.alive_fd = -1,
-		.tty_fd = -1,
+		.job = JOB_INIT,
 		.status_fd = -1,
-		.signal_fd = -1,
 		.exit_status = -1,
 	};
 	struct err err = { 0 };
@@ -507,7 +433,7 @@ int front_run(struct front_config *cfg)
 	wait_for_end(&f);
 	if (f.copy)
 		stdio_copy_drain(f.copy);
-	restore_terminal(&f);
+	job_end(&f.job);
 	if (cfg->fail_on_refused && f.exit_status == 0 && f.report &&
 	    report_n_refused(f.report) > 0)
 		f.exit_status = CMD_REFUSED;
@@ -516,7 +442,5 @@ int front_run(struct front_config *cfg)
 	loop_free(f.loop);
 	fd_closep(&f.init_pidfd);
 	fd_closep(&f.status_fd);
-	fd_closep(&f.signal_fd);
-	fd_closep(&f.tty_fd);
 	return f.exit_status;
 }

@@ -11,8 +11,8 @@
  *  3. A helper thread makes the gateway's netns and all that lies in it; it
  *     holds its capabilities only until its sockets are open, and then ends.
  *     The sockets keep the namespace alive.
- *  4. init's netns arrives; the pair of links joins both. A second helper sets
- *     the sandbox's end up and ends as well.
+ *  4. init's namespaces arrive; the pair of links joins both. A second helper
+ *     sets the sandbox's end up and ends as well.
  *
  * After this no thread of the gateway stands in another netns, and none is left
  * that could make further sockets there. The one socket that was made in the
@@ -64,6 +64,7 @@ static int enter_u1(const struct plumbing_config *cfg, struct err *err)
 /* The user's descriptors are the command's from now on. */
 static int let_go_of_stdio(const struct init_config *ic, struct err *err)
 {
+	const struct command_config *cc = &ic->command;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	size_t i;
 	int fd;
@@ -71,8 +72,8 @@ static int let_go_of_stdio(const struct init_config *ic, struct err *err)
 	if (null < 0)
 		return err_set_errno(err, -errno, "cannot open /dev/null");
 	for (fd = 0; fd < 3; fd++) {
-		if (ic->stdio[fd] > 2)
-			(void)close(ic->stdio[fd]);
+		if (cc->stdio[fd] > 2)
+			(void)close(cc->stdio[fd]);
 		if (null != fd && dup2(null, fd) < 0)
 			return err_set_errno(err, -errno,
 					     "cannot let go of descriptor %d",
@@ -80,8 +81,8 @@ static int let_go_of_stdio(const struct init_config *ic, struct err *err)
 	}
 	if (null > 2)
 		(void)close(null);
-	for (i = 0; i < ic->n_keep_fds; i++)
-		(void)close(ic->keep_fds[i]);
+	for (i = 0; i < cc->n_keep_fds; i++)
+		(void)close(cc->keep_fds[i]);
 	(void)close(ic->front_fd);
 	(void)close(ic->status_fd);
 	return 0;
@@ -202,29 +203,31 @@ int plumbing_setup(struct plumbing *p, const struct plumbing_config *cfg,
 		   struct err *err)
 {
 	_cleanup_(nsthread_freep) struct nsthread *gw = NULL;
-	_cleanup_(fd_closep) int netns = -1;
 	int r;
 
 	memset(p, 0, sizeof(*p));
 	gwsock_init(&p->sock);
 	sockdiag_init(&p->sockdiag);
+	nsset_init(&p->ns);
 	p->init_pidfd = p->init_sock = -1;
 	r = enter_u1(cfg, err);
 	if (r == 0)
 		r = start_init(p, cfg, err);
 	if (r == 0)
+		r = nsset_open_u1(&p->ns, err);
+	if (r == 0)
 		r = nsthread_new(&gw, -1, err);
 	if (r == 0)
 		r = nsthread_call(gw, job_inject_pair, NULL, err);
 	if (r == 0)
-		r = sandbox_recv_netns(p->init_sock, &netns, err);
+		r = sandbox_recv_inside(p->init_sock, &p->ns, err);
 	if (r == 0)
-		r = idmap_write(p->init_pid, NULL, cfg->init->as_root,
+		r = idmap_write(p->init_pid, NULL, cfg->init->command.as_root,
 				cfg->map_whole, err);
 	if (r == 0)
 		r = sandbox_send_mapped(p->init_sock, err);
 	if (r == 0)
-		r = join_sandbox(p, gw, netns, err);
+		r = join_sandbox(p, gw, p->ns.fds[NSSET_NET], err);
 	return r;
 }
 
@@ -234,4 +237,5 @@ void plumbing_done(struct plumbing *p)
 	sockdiag_close(&p->sockdiag);
 	fd_closep(&p->init_pidfd);
 	fd_closep(&p->init_sock);
+	nsset_close(&p->ns);
 }

@@ -10,6 +10,7 @@
 
 #include "netns/gwsock.h"
 #include "netns/init.h"
+#include "netns/nsset.h"
 #include "netns/sockdiag.h"
 
 struct err;
@@ -26,6 +27,7 @@ struct plumbing {
 	pid_t init_pid;
 	int init_pidfd;
 	int init_sock;
+	struct nsset ns; /* the sandbox's, for `egret exec` */
 };
 
 /**

@@ -83,6 +83,13 @@ int caps_keep_only_net_admin(struct err *err)
 	return keep_only(keep, ARRAY_SIZE(keep), err);
 }
 
+int caps_keep_only_kill(struct err *err)
+{
+	static const cap_value_t keep[] = { CAP_KILL };
+
+	return keep_only(keep, ARRAY_SIZE(keep), err);
+}
+
 int caps_drop_all(struct err *err)
 {
 	return keep_only(NULL, 0, err);

@@ -15,6 +15,9 @@ struct err;
  */
 int caps_keep_only_net_admin(struct err *err);
 
+/** caps_keep_only_kill() - the same with CAP_KILL */
+int caps_keep_only_kill(struct err *err);
+
 /** caps_drop_all() - nothing left, bounding set emptied, ambient cleared */
 int caps_drop_all(struct err *err);
 

@@ -8,8 +8,9 @@
  *  1. mask: in U1's mount namespace it puts the masks over the host's tree.
  *     U1 owns these mounts, so the kernel locks them for everything below.
  *  2. enter: one unshare(2) makes U2 and its mount and network namespaces. From
- *     here on init has no capability in U1 any more. It hands its netns to the
- *     gateway, which writes the id maps and builds the network.
+ *     here on init has no capability in U1 any more. It hands its namespaces to
+ *     the gateway, which writes the id maps and builds the network, and gives
+ *     them to `egret exec` later.
  *  3. wait: nothing of the command runs before the gateway says GO, so no
  *     packet can come earlier than the rules.
  *  4. start: the command's process drops what it must not have and executes.
@@ -23,17 +24,12 @@
  * (PR_SET_PDEATHSIG).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/sched.h>
@@ -41,24 +37,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/loop.h"
 #include "netns/caps.h"
 #include "netns/init.h"
-#include "netns/scope.h"
-#include "netns/seccomp.h"
-#include "netns/stdio.h"
+#include "netns/nsset.h"
 
 struct init {
 	const struct init_config *cfg;
+	struct nsset ns;
 	pid_t cmd;
 	int signal_fd;
-};
-
-/* Signals that the front passes on by sending them to init. SIGTSTP, SIGTTIN
-   and SIGTTOU are among them so that stopping a job works from outside too. */
-static const int forwarded_signals[] = {
-	SIGHUP,	 SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,  SIGUSR2, SIGALRM,
-	SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGPIPE,
 };
 
 static void tell_gateway_failed(const struct init *in, int code,
@@ -86,30 +73,34 @@ static int wait_for(const struct init *in, enum init_msg_type type)
 	return 0;
 }
 
-static int stage_mask(const struct init *in, struct err *err)
+static int stage_mask(struct init *in, struct err *err)
 {
 	const struct init_config *cfg = in->cfg;
+	int r;
 
-	return mounts_setup(&cfg->mounts, cfg->host_sockets,
-			    cfg->n_host_sockets, err);
+	r = mounts_setup(&cfg->mounts, cfg->host_sockets, cfg->n_host_sockets,
+			 err);
+	if (r < 0)
+		return r;
+	/* Of this mount namespace, which nobody inside can change. */
+	return nsset_open_proc(&in->ns, err);
 }
 
-static int stage_enter(const struct init *in, struct err *err)
+static int stage_enter(struct init *in, struct err *err)
 {
-	_cleanup_(fd_closep) int netns = -1;
-	struct init_msg m = { .type = INIT_MSG_NETNS };
+	struct init_msg m = { .type = INIT_MSG_INSIDE };
 	int r;
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) < 0)
 		return err_set_errno(err, -errno,
 				     "cannot make the sandbox's user, mount "
 				     "and network namespaces");
-	netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (netns < 0)
-		return err_set_errno(err, -errno,
-				     "cannot open the sandbox's network "
-				     "namespace");
-	r = io_send_fds(in->cfg->gateway_fd, &m, sizeof(m), &netns, 1);
+	r = nsset_open_own(&in->ns, err);
+	if (r < 0)
+		return r;
+	r = io_send_fds(in->cfg->gateway_fd, &m, sizeof(m),
+			&in->ns.fds[NSSET_INSIDE], NSSET_MAX - NSSET_INSIDE);
+	nsset_close(&in->ns);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot reach the gateway");
 	r = wait_for(in, INIT_MSG_MAPPED);
@@ -117,86 +108,10 @@ static int stage_enter(const struct init *in, struct err *err)
 		return err_set_errno(err, r, "the gateway did not map ids");
 	/* A change of credentials clears it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_set_errno(err, -errno, "cannot set the parent's "
-						  "death signal");
-	return mounts_setup_in_u2(&in->cfg->mounts, err);
-}
-
-/* In the command's process: after the last step nothing is left but execve. */
-static int confine_command(const struct init_config *cfg, struct err *err)
-{
-	int r;
-
-	if (setrlimit(RLIMIT_NOFILE, &cfg->nofile) < 0)
 		return err_set_errno(err, -errno,
-				     "cannot restore the descriptor limit");
-	r = caps_no_new_privs(err);
-	if (r < 0)
-		return r;
-	r = scope_confine_signals(err);
-	if (r < 0)
-		return r;
-	r = cfg->as_root ? caps_keep_all_on_exec(err) : caps_drop_all(err);
-	if (r < 0)
-		return r;
-	return seccomp_confine_command(err);
-}
-
-static int place_stdio(const struct init_config *cfg, struct err *err)
-{
-	int moved[3];
-	int i;
-
-	/* First above 2, so that no target overwrites a source. */
-	for (i = 0; i < 3; i++) {
-		moved[i] = cfg->stdio[i];
-		if (moved[i] >= 0 && moved[i] != i) {
-			moved[i] = fcntl(moved[i], F_DUPFD_CLOEXEC, 3);
-			if (moved[i] < 0)
-				return err_set_errno(err, -errno,
-						     "cannot place "
-						     "descriptor %d",
-						     i);
-		}
-	}
-	for (i = 0; i < 3; i++) {
-		if (moved[i] < 0 || moved[i] == i)
-			continue;
-		if (dup2(moved[i], i) < 0)
-			return err_set_errno(err, -errno,
-					     "cannot place descriptor %d", i);
-	}
-	return stdio_close_others(cfg->keep_fds, cfg->n_keep_fds, err);
-}
-
-
-/* The command starts with the mask and the ignored signals that egret found. */
-static void restore_signals(const struct init_config *cfg)
-{
-	struct sigaction sa = { .sa_handler = SIG_DFL };
-
-	if (!cfg->sigpipe_ignored)
-		(void)sigaction(SIGPIPE, &sa, NULL);
-	(void)sigprocmask(SIG_SETMASK, &cfg->sigmask, NULL);
-}
-
-static __attribute__((noreturn)) void run_command(const struct init_config *cfg)
-{
-	struct err err = { 0 };
-	int code;
-
-	if (confine_command(cfg, &err) < 0 || place_stdio(cfg, &err) < 0) {
-		(void)dprintf(2, "egret: %s\n", err.msg);
-		_exit(INIT_EXIT_FAILED);
-	}
-	restore_signals(cfg);
-	environ = (char **)(uintptr_t)cfg->envp;
-	(void)execvp(cfg->argv[0], cfg->argv);
-	code = errno;
-	(void)dprintf(2, "egret: cannot execute '%s': %s\n", cfg->argv[0],
-		      strerror(code));
-	_exit(code == ENOENT || code == ENOTDIR ? INIT_EXIT_NOT_FOUND
-						: INIT_EXIT_NOT_EXEC);
+				     "cannot set the parent's "
+				     "death signal");
+	return mounts_setup_in_u2(&in->cfg->mounts, err);
 }
 
 static int stage_start(struct init *in, struct err *err)
@@ -218,91 +133,20 @@ static int stage_start(struct init *in, struct err *err)
 		return err_set_errno(err, -errno,
 				     "cannot fork the command's process");
 	if (in->cmd == 0)
-		run_command(in->cfg);
+		command_run(&in->cfg->command);
 	return caps_drop_all(err);
 }
 
-/* Exit status of a waited process as a shell would have it. */
-static int shell_status(int status)
+static __attribute__((noreturn)) void stage_reap(const struct init *in)
 {
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return 128 + WTERMSIG(status);
-}
-
-static void reap(struct init *in)
-{
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != in->cmd)
-			continue;
-		if (WIFSTOPPED(status)) {
-			struct init_report rep = { WSTOPSIG(status) };
-
-			/* A pipe that is full already says "stopped". */
-			(void)!write(in->cfg->status_fd, &rep, sizeof(rep));
-			continue;
-		}
-		_exit(shell_status(status));
-	}
-}
-
-static void handle_signal(struct init *in)
-{
-	struct signalfd_siginfo si;
-
-	if (read(in->signal_fd, &si, sizeof(si)) != (ssize_t)sizeof(si))
-		return;
-	if (si.ssi_signo == SIGCHLD) {
-		reap(in);
-		return;
-	}
-	/* The terminal signals the whole foreground group by itself: the
-	   command has had it already. */
-	if (si.ssi_code == SI_KERNEL)
-		return;
-	(void)kill(in->cmd, (int)si.ssi_signo);
-}
-
-static __attribute__((noreturn)) void stage_reap(struct init *in)
-{
-	struct pollfd pfd[] = {
-		{ .fd = in->signal_fd, .events = POLLIN },
-		{ .fd = in->cfg->front_fd, .events = POLLIN },
-		{ .fd = in->cfg->gateway_fd, .events = POLLIN },
+	const struct command_watch w = {
+		.pid = in->cmd,
+		.signal_fd = in->signal_fd,
+		.status_fd = in->cfg->status_fd,
+		.end_fds = { in->cfg->front_fd, in->cfg->gateway_fd },
 	};
 
-	reap(in); /* a child that ended before signals were looked at */
-	for (;;) {
-		if (poll(pfd, ARRAY_SIZE(pfd), -1) < 0) {
-			if (errno == EINTR)
-				continue;
-			_exit(INIT_EXIT_FAILED);
-		}
-		/* Nobody writes to these: anything is the end. */
-		if (pfd[1].revents || pfd[2].revents)
-			_exit(INIT_EXIT_FAILED);
-		if (pfd[0].revents)
-			handle_signal(in);
-	}
-}
-
-static int open_signals(struct init *in, struct err *err)
-{
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	for (i = 0; i < ARRAY_SIZE(forwarded_signals); i++)
-		sigaddset(&set, forwarded_signals[i]);
-	in->signal_fd = loop_signalfd(&set);
-	if (in->signal_fd < 0)
-		return err_set_errno(err, in->signal_fd,
-				     "cannot watch signals");
-	return 0;
+	command_watch(&w);
 }
 
 static __attribute__((noreturn)) void init_main(const struct init_config *cfg)
@@ -312,13 +156,13 @@ static __attribute__((noreturn)) void init_main(const struct init_config *cfg)
 	size_t i;
 	int r;
 
+	nsset_init(&in.ns);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		_exit(INIT_EXIT_FAILED);
 	for (i = 0; i < cfg->n_close_fds; i++)
 		(void)close(cfg->close_fds[i]);
-	r = open_signals(&in, &err);
-	if (r == 0)
-		r = stage_mask(&in, &err);
+	in.signal_fd = command_open_signals(&err);
+	r = in.signal_fd < 0 ? in.signal_fd : stage_mask(&in, &err);
 	if (r == 0)
 		r = stage_enter(&in, &err);
 	if (r == 0)

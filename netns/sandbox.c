@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sandbox.c - the gateway's side of init's set-up, see init.c for the stages */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <linux/nsfs.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "netns/init.h"
+#include "netns/nsset.h"
 #include "netns/sandbox.h"
 
 #define SENTENCE_ESCAPED_MAX 400
@@ -73,24 +69,15 @@ static int take_error(struct init_msg *m, struct err *err)
 	return err_set(err, code, "%s", text);
 }
 
-static bool is_foreign_netns(int fd)
+int sandbox_recv_inside(int sock, struct nsset *ns, struct err *err)
 {
-	struct stat own, st;
-
-	if (ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET)
-		return false;
-	if (stat("/proc/self/ns/net", &own) < 0 || fstat(fd, &st) < 0)
-		return false;
-	return own.st_ino != st.st_ino || own.st_dev != st.st_dev;
-}
-
-int sandbox_recv_netns(int sock, int *ret_netns, struct err *err)
-{
+	static const size_t n_wanted = NSSET_MAX - NSSET_INSIDE;
 	int fds[IO_FDS_MAX];
 	struct init_msg m;
 	size_t n_fds = 0;
 	ssize_t n;
 
+	_Static_assert(NSSET_MAX - NSSET_INSIDE <= IO_FDS_MAX, "descriptors");
 	n = io_recv_fds(sock, &m, sizeof(m), fds, &n_fds);
 	if (n < 0)
 		return err_set_errno(err, (int)n, "cannot hear the sandbox");
@@ -100,15 +87,15 @@ int sandbox_recv_netns(int sock, int *ret_netns, struct err *err)
 			       "set-up");
 	if (n == (ssize_t)sizeof(m) && m.type == INIT_MSG_ERROR && n_fds == 0)
 		return take_error(&m, err);
-	if (n != (ssize_t)sizeof(m) || m.type != INIT_MSG_NETNS || n_fds != 1 ||
-	    !is_foreign_netns(fds[0])) {
+	if (n != (ssize_t)sizeof(m) || m.type != INIT_MSG_INSIDE ||
+	    n_fds != n_wanted) {
 		close_all(fds, n_fds);
 		return err_set(err, -EPROTO,
 			       "the sandbox's first process sent something "
-			       "else than its network namespace");
+			       "else than its namespaces");
 	}
-	*ret_netns = fds[0];
-	return 0;
+	memcpy(&ns->fds[NSSET_INSIDE], fds, n_wanted * sizeof(fds[0]));
+	return nsset_check(ns, err);
 }
 
 static int send_word(int sock, enum init_msg_type type, struct err *err)

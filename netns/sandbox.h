@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct err;
+struct nsset;
 
 /**
  * sandbox_enter_u1() - unshare(CLONE_NEWUSER) with a sentence that says what is
@@ -19,14 +20,14 @@ struct err;
 int sandbox_enter_u1(struct err *err);
 
 /**
- * sandbox_recv_netns() - wait for init to be in U2
- * @sock:      gateway's end of the set-up socket
- * @ret_netns: the sandbox's network namespace; caller closes
+ * sandbox_recv_inside() - wait for init to be in U2
+ * @sock: gateway's end of the set-up socket
+ * @ns:   holds U1; the others are filled in, checked
  *
  * Return: 0; init's own code and sentence when it failed; -EPROTO for anything
- * else than a netns that isn't @not_netns's.
+ * else than namespaces below this U1.
  */
-int sandbox_recv_netns(int sock, int *ret_netns, struct err *err);
+int sandbox_recv_inside(int sock, struct nsset *ns, struct err *err);
 
 /** sandbox_send_mapped(), sandbox_send_go() - the gateway's two words */
 int sandbox_send_mapped(int sock, struct err *err);
