@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/io.h"
 #include "cmd/rundir.h"
 
 struct err;
@@ -42,5 +43,13 @@ int client_sandboxes(struct client_sandbox *ret, struct err *err);
  * sandbox runs; -ETIMEDOUT; -EPROTO.
  */
 int client_call(const char *id, json_t *request, json_t **ret, struct err *err);
+
+/**
+ * client_call_fds() - the same, and takes descriptors that come with the reply
+ * @ret_n_fds: their number; the caller closes them
+ */
+int client_call_fds(const char *id, json_t *request, json_t **ret,
+		    int fds[static IO_FDS_MAX], size_t *ret_n_fds,
+		    struct err *err);
 
 #endif /* EGRET_CMD_CLIENT_H */

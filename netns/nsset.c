@@ -143,7 +143,17 @@ int nsset_check(const struct nsset *s, struct err *err)
 int nsset_join(const struct nsset *s, struct err *err)
 {
 	enum nsset_slot slot;
+	uid_t owner = (uid_t)-1;
 
+	/* Root could go in too, but its uid means nothing there, and would
+	   still own root's files. */
+	if (ioctl(s->fds[NSSET_U1], NS_GET_OWNER_UID, &owner) < 0)
+		return err_set_errno(err, -errno,
+				     "cannot tell whose sandbox it is");
+	if (owner != geteuid())
+		return err_set(err, -EPERM,
+			       "the sandbox is another user's (uid %u)",
+			       (unsigned int)owner);
 	for (slot = NSSET_U1; slot <= NSSET_U2; slot++)
 		if (setns(s->fds[slot], slots[slot].type) < 0)
 			return err_set_errno(err, -errno,
