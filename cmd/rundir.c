@@ -170,7 +170,9 @@ static int take_dir(struct rundir *rd, struct err *err)
 /* Under the base's lock. What can't be removed now is taken over later. */
 static void remove_dir(struct rundir *rd)
 {
-	static const char *const files[] = { "allowlist", "lock" };
+	/* The second is what a killed edit may leave, see listfile.c. */
+	static const char *const files[] = { "allowlist", ".allowlist.new",
+					     RUNDIR_SOCKET, "lock" };
 	char path[PATH_MAX];
 	size_t i;
 
@@ -328,23 +330,111 @@ static int project_path(const char *project, char *dst, size_t size,
 	return 0;
 }
 
+/* Under the base's lock: is the directory one of a running sandbox? */
+static bool is_living(const char *base, const char *id)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char path[PATH_MAX + 128];
+
+	(void)snprintf(path, sizeof(path), "%s/%s/lock", base, id);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
+	       errno == EWOULDBLOCK;
+}
+
 /* The list of a running sandbox, malloc'ed, or NULL: what a killed run left
    would take entries without effect. */
 static char *find_living(const char *base, const char *id)
 {
 	_cleanup_(fd_closep) int guard = -1;
-	_cleanup_(fd_closep) int fd = -1;
 	char path[PATH_MAX + 128];
 
 	guard = lock_base(base, NULL);
-	if (guard < 0)
-		return NULL;
-	(void)snprintf(path, sizeof(path), "%s/%s/lock", base, id);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+	if (guard < 0 || !is_living(base, id))
 		return NULL;
 	(void)snprintf(path, sizeof(path), "%s/%s/allowlist", base, id);
 	return realpath(path, NULL);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strverscmp(*x, *y);
+}
+
+static int add_id(char ***ids, size_t *n, const char *id)
+{
+	char **v = reallocarray(*ids, *n + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	*ids = v;
+	v[*n] = strdup(id);
+	if (!v[*n])
+		return -ENOMEM;
+	(*n)++;
+	return 0;
+}
+
+void rundir_free_ids(char **ids, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		free(ids[i]);
+	free(ids);
+}
+
+int rundir_living(char ***ret, size_t *ret_n, struct err *err)
+{
+	_cleanup_(fd_closep) int guard = -1;
+	char base[PATH_MAX], **ids = NULL;
+	struct dirent *e;
+	size_t n = 0;
+	DIR *d;
+	int r;
+
+	r = base_dir(base, sizeof(base), err);
+	if (r < 0)
+		return r;
+	if (access(base, F_OK) == 0) {
+		guard = lock_base(base, err);
+		if (guard < 0)
+			return guard;
+	}
+	d = guard < 0 ? NULL : opendir(base);
+	while (d && r == 0 && (e = readdir(d)))
+		if (rundir_is_name(e->d_name) && is_living(base, e->d_name))
+			r = add_id(&ids, &n, e->d_name);
+	if (d)
+		(void)closedir(d);
+	if (r < 0) {
+		rundir_free_ids(ids, n);
+		return err_set(err, r, "out of memory");
+	}
+	if (n)
+		qsort(ids, n, sizeof(*ids), compare_ids);
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+int rundir_socket(const char *id, char *ret_path, size_t size, struct err *err)
+{
+	char base[PATH_MAX - 128];
+	int n, r;
+
+	if (!rundir_is_name(id))
+		return err_set(err, -EINVAL, "'%s' is no id of a sandbox", id);
+	r = base_dir(base, sizeof(base), err);
+	if (r < 0)
+		return r;
+	n = snprintf(ret_path, size, "%s/%s/" RUNDIR_SOCKET, base, id);
+	if (n < 0 || (size_t)n >= size)
+		return err_set(err, -ENAMETOOLONG,
+			       "XDG_RUNTIME_DIR is too long");
+	return 0;
 }
 
 int rundir_find_list(const char *target, char *ret_path, size_t size,
@@ -378,6 +468,28 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 		return err_set(err, -ENAMETOOLONG, "the path is too long");
 	memcpy(ret_path, real, strlen(real) + 1);
 	return 0;
+}
+
+/* Does @path consist of what @dir leads to, and of @name? */
+static bool is_in(const char *dir, const char *name, const char *path)
+{
+	_cleanup_(freep) char *real = realpath(dir, NULL);
+	size_t len = real ? strlen(real) : 0;
+
+	return real && !strncmp(path, real, len) && path[len] == '/' &&
+	       !strcmp(path + len + 1, name);
+}
+
+bool rundir_is_hidden(const char *dir)
+{
+	const char *last = strrchr(dir, '/');
+	char path[PATH_MAX];
+
+	if (rundir_config(path, sizeof(path), NULL) == 0 &&
+	    is_in(path, "projects", dir))
+		return true;
+	return last && base_dir(path, sizeof(path), NULL) == 0 &&
+	       is_in(path, last + 1, dir);
 }
 
 static int make_parents(char *path, struct err *err)

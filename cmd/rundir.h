@@ -4,6 +4,7 @@
  *
  *   $XDG_RUNTIME_DIR/egret/ID/lock        held by flock(2) while the run lives
  *   $XDG_RUNTIME_DIR/egret/ID/allowlist   the list, or a link to it
+ *   $XDG_RUNTIME_DIR/egret/ID/control.sock  the gateway's, see client.h
  *   $XDG_CONFIG_HOME/egret/projects/NAME.hosts
  *
  * Without XDG_RUNTIME_DIR, or where that isn't the user's alone, it is
@@ -20,6 +21,7 @@
 struct err;
 
 #define RUNDIR_ID_MAX 64
+#define RUNDIR_SOCKET "control.sock"
 
 struct rundir {
 	char id[RUNDIR_ID_MAX];
@@ -52,12 +54,30 @@ int rundir_link_list(const struct rundir *rd, const char *path,
 		     struct err *err);
 
 /**
+ * rundir_living() - ids of the sandboxes that run, sorted
+ * @ret: an array, and each id, malloc'ed; rundir_free_ids() frees them
+ */
+int rundir_living(char ***ret, size_t *ret_n, struct err *err);
+void rundir_free_ids(char **ids, size_t n);
+
+/** rundir_socket() - where the control socket of a sandbox is, if it runs */
+int rundir_socket(const char *id, char *ret_path, size_t size, struct err *err);
+
+/**
  * rundir_find_list() - the list of a running sandbox or of a project
  *
  * Return: 0, or -ENOENT with a sentence.
  */
 int rundir_find_list(const char *target, char *ret_path, size_t size,
 		     struct err *err);
+
+/**
+ * rundir_is_hidden() - is this a directory of lists that no command can see,
+ * so that another file in a list's place is obeyed: the projects' or that of a
+ * sandbox
+ * @dir: without links in it
+ */
+bool rundir_is_hidden(const char *dir);
 
 /** rundir_config() - $XDG_CONFIG_HOME/egret, whether it exists or not */
 int rundir_config(char *ret_path, size_t size, struct err *err);
