@@ -27,8 +27,9 @@
 #include "netns/stdio.h"
 #include "policy/policy.h"
 
-#define KEEP_FDS_MAX 60
-#define HIDDEN_MAX   8
+#define KEEP_FDS_MAX	 60
+#define HIDDEN_MAX	 8
+#define COMMAND_TEXT_MAX 256 /* of the command line, for `egret ps` */
 
 struct run_options {
 	const char *project, *allowlist, *events;
@@ -79,6 +80,8 @@ struct run {
 	const char *hidden[HIDDEN_MAX];
 	char **host_sockets;
 	size_t n_host_sockets;
+	char control_path[PATH_MAX];
+	char command[COMMAND_TEXT_MAX];
 };
 
 static void run_done(struct run *run)
@@ -377,6 +380,24 @@ static int open_events(struct run *run, struct err *err)
 	return 0;
 }
 
+/* What others are told of this run, and where they ask. */
+static int choose_control(struct run *run, char **command, struct err *err)
+{
+	struct gateway_config *g = &run->front.gateway;
+	size_t len = 0;
+
+	for (; *command && len < sizeof(run->command); command++)
+		len += (size_t)snprintf(run->command + len,
+					sizeof(run->command) - len, "%s%s",
+					len ? " " : "", *command);
+	g->id = run->rundir.id;
+	g->command = run->command;
+	g->control_path = run->control_path;
+	g->list = run->sources.files[run->sources.n_files - 1].path;
+	return rundir_socket(run->rundir.id, run->control_path,
+			     sizeof(run->control_path), err);
+}
+
 static int prepare(struct run *run, char **command, struct err *err)
 {
 	struct front_config *f = &run->front;
@@ -401,9 +422,10 @@ static int prepare(struct run *run, char **command, struct err *err)
 		r = environment_build(&run->env, run->rundir.id,
 				      run->opt.clear_env, run->opt.env.v,
 				      run->opt.env.n, err);
+	if (r == 0)
+		r = choose_control(run, command, err);
 	if (r < 0)
 		return r;
-	f->gateway.id = run->rundir.id;
 	f->lock_fd = run->rundir.lock_fd;
 	f->gateway.sources = &run->sources;
 	f->gateway.plumbing.map_whole = idmap_may_write_whole();

@@ -181,11 +181,13 @@ static void append_quoted(struct control_text *t, const char *text)
 	append(t, "\"", 1);
 	for (; *s; s += n) {
 		n = 1;
-		if (*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7f) {
+		if (*s < 0x20 || *s == 0x7f) {
 			(void)snprintf(esc, sizeof(esc), "\\u%04x", *s);
 			append(t, esc, 6);
 			continue;
 		}
+		if (*s == '"' || *s == '\\')
+			append(t, "\\", 1);
 		if (*s >= 0x80)
 			n = utf8_len(s);
 		if (n)

@@ -39,9 +39,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "gateway/asker.h"
+#include "gateway/control.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/grants.h"
 #include "gateway/msg.h"
+#include "gateway/uses.h"
 #include "netns/caps.h"
 #include "netns/hostaddr.h"
 #include "netns/layout.h"
@@ -72,6 +74,8 @@ bool gateway_ask(struct gateway *gw, const struct event *e, uint32_t ticket)
 	struct gw_msg m = { .type = GW_MSG_EVENT, .value = (int)ticket };
 
 	memcpy(&m.event, e, sizeof(*e));
+	if (e->type == EVENT_REFUSED && e->reason != EVENT_REASON_UPSTREAM)
+		gw->n_refused++;
 	if (gw_msg_send(gw->cfg->plumbing.front_sock, &m, -1) == 0)
 		return true;
 	gw->events_lost++;
@@ -438,7 +442,11 @@ static int start(struct gateway *gw, struct err *err)
 	if (r == 0)
 		r = start_relay(gw, max_fds, err);
 	if (r == 0)
+		r = uses_new(&gw->uses);
+	if (r == 0)
 		r = start_policy(gw, err);
+	if (r == 0)
+		r = gateway_control_start(gw, err);
 	if (r == 0)
 		r = watch_all(gw, err);
 	if (r == 0)
@@ -453,6 +461,7 @@ static int start(struct gateway *gw, struct err *err)
 static void stop(struct gateway *gw)
 {
 	gw->ending = true;
+	control_free(gw->control);
 	policyfile_watch_free(gw->watch);
 	relay_free(gw->relay);
 	/* Before the resolver: it answers the questions under way. */
@@ -465,6 +474,8 @@ static void stop(struct gateway *gw)
 	fw_free(gw->fw);
 	hostaddr_free(gw->hostaddr);
 	policy_free(gw->policy);
+	uses_free(gw->uses);
+	loaderrors_done(&gw->load_errors);
 	elem_vec_done(&gw->policy_elems);
 	elem_vec_done(&gw->closed_elems);
 	loop_free(gw->loop);

@@ -11,7 +11,10 @@
 #include "gateway/policyfile.h"
 
 struct gateway_config {
-	const char *id; /* of the sandbox, "study42" or "run-4711" */
+	const char *id;		  /* of the sandbox, "study42" or "run-4711" */
+	const char *list;	  /* its allowlist file, absolute */
+	const char *command;	  /* for people, on one line */
+	const char *control_path; /* where the control socket is made */
 	struct policyfile_sources *sources; /* pinned by the gateway */
 	bool want_events; /* all kinds, not only refusals and errors */
 	struct plumbing_config plumbing;

@@ -15,6 +15,7 @@
 #include "gateway/gateway_internal.h"
 #include "gateway/grants.h"
 #include "gateway/packet.h"
+#include "gateway/uses.h"
 #include "netns/hostaddr.h"
 #include "netns/layout.h"
 #include "nft/nflog.h"
@@ -51,10 +52,10 @@ static void put_entry(const struct gateway *gw, struct event *e, uint32_t entry)
 }
 
 /* Joins what the entries and what the leases say of an endpoint. */
-static struct policy_verdict judge(const struct gateway *gw,
-				   const struct endpoint *dst,
-				   enum policy_proto proto,
-				   struct dnsname *ret_name)
+struct policy_verdict gateway_judge(const struct gateway *gw,
+				    const struct endpoint *dst,
+				    enum policy_proto proto,
+				    struct dnsname *ret_name)
 {
 	struct policy_verdict by_entry, by_lease;
 	bool own = gateway_is_closed_own(gw, &dst->addr);
@@ -85,7 +86,7 @@ static bool may_connect(void *ctx, const struct relay_key *key)
 {
 	struct dnsname name;
 
-	return judge(ctx, &key->dst, POLICY_TCP, &name).reason ==
+	return gateway_judge(ctx, &key->dst, POLICY_TCP, &name).reason ==
 	       POLICY_ALLOWED;
 }
 
@@ -103,7 +104,7 @@ static void flow_event(struct gateway *gw, enum event_type type,
 	e.bytes_out = f->bytes_out;
 	e.bytes_in = f->bytes_in;
 	e.reason = reason;
-	v = judge(gw, &f->key.dst, POLICY_TCP, &name);
+	v = gateway_judge(gw, &f->key.dst, POLICY_TCP, &name);
 	if (name.len)
 		dnsname_format(&name, e.name);
 	put_entry(gw, &e, v.entry);
@@ -121,7 +122,10 @@ static void flow_event(struct gateway *gw, enum event_type type,
 static void flow_opened(void *ctx, const struct relay_flow_info *f)
 {
 	struct gateway *gw = ctx;
+	struct dnsname name;
 
+	uses_bump(gw->uses,
+		  gateway_judge(gw, &f->key.dst, POLICY_TCP, &name).entry);
 	if (gw->cfg->want_events)
 		flow_event(gw, EVENT_ALLOWED, f, EVENT_REASON_NONE);
 }
@@ -298,6 +302,13 @@ static void learned(void *ctx, const struct dnsname *name,
 	gateway_tell(gw, &e);
 }
 
+static void allowed(void *ctx, uint32_t entry)
+{
+	struct gateway *gw = ctx;
+
+	uses_bump(gw->uses, entry);
+}
+
 static void grant_failed(void *ctx, const struct dnsname *name, int result,
 			 const char *why)
 {
@@ -323,6 +334,7 @@ const struct resolver_ops gateway_resolver_ops = {
 	.is_host_addr = is_host_addr,
 	.refused = dns_refused,
 	.learned = learned,
+	.allowed = allowed,
 	.grant_failed = grant_failed,
 };
 
@@ -362,7 +374,7 @@ static bool describe(struct gateway *gw, const struct packet *p,
 		put_protocol(e, p);
 		return true;
 	}
-	v = judge(gw, &p->dst, proto, &name);
+	v = gateway_judge(gw, &p->dst, proto, &name);
 	if (v.reason == POLICY_ALLOWED && proto == POLICY_TCP)
 		return false; /* it was opened a moment ago; the client tries
 				 again */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/grants.h"
+#include "gateway/uses.h"
 #include "netns/hostaddr.h"
 #include "nft/fw.h"
 #include "policy/policy.h"
@@ -182,7 +183,9 @@ static int put_in_force(struct gateway *gw, struct policy *p, struct err *err)
 
 	/* What this turn of the loop has queued belongs to the old policy. */
 	fw_flush(gw->fw);
+	uses_switch(gw->uses, gw->policy, p);
 	gw->policy = p;
+	gw->policy_generation++;
 	r = collect_entries(&c, p);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot compute the change");
@@ -197,11 +200,6 @@ int gateway_policy_start(struct gateway *gw, struct policy *p, struct err *err)
 	return put_in_force(gw, p, err);
 }
 
-static void on_load_error(void *ctx, const char *line)
-{
-	gateway_error(ctx, "%s", line);
-}
-
 static void tell_policy(struct gateway *gw, size_t n_cut)
 {
 	struct event e;
@@ -210,22 +208,76 @@ static void tell_policy(struct gateway *gw, size_t n_cut)
 	(void)snprintf(e.text, sizeof(e.text),
 		       "the allowlist has changed: %zu entries; %zu open "
 		       "connections cut",
-		       policy_n_entries(gw->policy), n_cut);
+		       policy_n_written(gw->policy), n_cut);
 	gateway_tell(gw, &e);
 }
 
-void gateway_policy_reload(void *ctx)
+/* An edit is often seen twice: by the watch, and by a request to load. */
+static void tell_errors(struct gateway *gw, struct loaderrors *new)
 {
-	struct gateway *gw = ctx;
+	size_t i;
+
+	if (!loaderrors_equal(new, &gw->load_errors)) {
+		for (i = 0; i < new->n; i++)
+			gateway_error(gw, "%s", new->lines[i]);
+		if (new->n_more)
+			gateway_error(gw, "and %zu more errors", new->n_more);
+		gateway_error(gw, "the allowlist was edited but has errors; "
+				  "the old one stays in force");
+	}
+	loaderrors_done(&gw->load_errors);
+	gw->load_errors = *new;
+	memset(new, 0, sizeof(*new));
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool is_same_entry(const struct policy_entry *a,
+			  const struct policy_entry *b)
+{
+	return a->line == b->line && a->deny == b->deny &&
+	       is_same_text(a->text, b->text) &&
+	       is_same_text(a->source, b->source) && a->preset == b->preset &&
+	       a->preset_line == b->preset_line &&
+	       is_same_text(a->preset_text, b->preset_text) &&
+	       is_same_text(a->preset_source, b->preset_source);
+}
+
+static bool is_same_policy(const struct policy *a, const struct policy *b)
+{
+	size_t i, n = policy_n_entries(a);
+
+	if (n != policy_n_entries(b))
+		return false;
+	for (i = 0; i < n; i++) {
+		struct policy_entry ea = policy_entry(a, (uint32_t)i);
+		struct policy_entry eb = policy_entry(b, (uint32_t)i);
+
+		if (!is_same_entry(&ea, &eb))
+			return false;
+	}
+	return true;
+}
+
+int gateway_policy_load(struct gateway *gw)
+{
+	_cleanup_(loaderrors_done) struct loaderrors errors = { .n = 0 };
 	struct policy *p = NULL, *old = gw->policy;
 	struct err err = { 0 };
 	int r;
 
-	r = policyfile_load(gw->cfg->sources, &p, on_load_error, gw);
+	r = policyfile_load(gw->cfg->sources, &p, loaderrors_add, &errors);
 	if (r < 0) {
-		gateway_error(gw, "the allowlist was edited but has errors; "
-				  "the old one stays in force");
-		return;
+		tell_errors(gw, &errors);
+		return r;
+	}
+	loaderrors_done(&gw->load_errors);
+	if (is_same_policy(p, old)) {
+		policy_free(p);
+		return 0;
 	}
 	r = put_in_force(gw, p, &err);
 	if (r < 0) {
@@ -233,10 +285,17 @@ void gateway_policy_reload(void *ctx)
 			     "the new allowlist could not be put in "
 			     "force: %s",
 			     err.msg);
-		return; /* both policies stay until the process ends */
+		return r; /* both policies stay until the process ends */
 	}
-	tell_policy(gw, relay_rejudge(gw->relay));
+	gw->last_cut = relay_rejudge(gw->relay);
+	tell_policy(gw, gw->last_cut);
 	policy_free(old);
+	return 0;
+}
+
+void gateway_policy_reload(void *ctx)
+{
+	(void)gateway_policy_load(ctx); /* it tells what is wrong itself */
 }
 
 void gateway_hostaddr_changed(void *ctx)
