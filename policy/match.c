@@ -83,12 +83,12 @@ static void name_groups(const struct policy *p, const struct dnsname *n,
 	}
 }
 
-static void addr_groups(const struct policy *p, const struct addr *a,
-			struct groups *gs)
+/* What speaks of the whole network. */
+static void net_groups(const struct policy *p, struct prefix net,
+		       struct groups *gs)
 {
 	const uint64_t *lengths =
-		a->family == AF_INET ? &p->lengths4 : p->lengths6;
-	struct prefix net = { *a, (uint8_t)(8 * addr_len(a)) };
+		net.addr.family == AF_INET ? &p->lengths4 : p->lengths6;
 
 	gs->n = 0;
 	gs->flags = 0;
@@ -107,6 +107,12 @@ static void addr_groups(const struct policy *p, const struct addr *a,
 		put_group(gs, &p->nets, i, GROUP_ALLOW);
 		put_group(gs, &p->nets, i, GROUP_DENY);
 	}
+}
+
+static void addr_groups(const struct policy *p, const struct addr *a,
+			struct groups *gs)
+{
+	net_groups(p, (struct prefix){ *a, (uint8_t)(8 * addr_len(a)) }, gs);
 }
 
 static struct addr unmapped(const struct addr *a)
@@ -297,6 +303,74 @@ size_t policy_learned_ports(const struct policy *p, const struct dnsname *n,
 			gs.at[gs.n++] = nets.at[i];
 	n_ret = ports_join(gs.at, gs.n, &rule, ret, POLICY_PORTS_MAX);
 	return ports_fold_mail(ret, n_ret);
+}
+
+/*
+ * A name below, that no entry can have: what speaks of it speaks of all names
+ * there. False where no name can be below.
+ */
+static bool name_below(const struct dnsname *n, struct dnsname *ret)
+{
+	static const uint8_t label[] = { 1, '\0' };
+
+	if (n->len + sizeof(label) > DNSNAME_WIRE_MAX)
+		return false;
+	memcpy(ret->wire, label, sizeof(label));
+	memcpy(ret->wire + sizeof(label), n->wire, n->len);
+	ret->len = (uint8_t)(n->len + sizeof(label));
+	return true;
+}
+
+static bool entry_groups(const struct policy *p, const struct host *h,
+			 struct groups *gs)
+{
+	static const struct dnsname root = { .len = 1 };
+	struct dnsname below;
+
+	switch (h->kind) {
+	case HOST_NAME:
+		name_groups(p, &h->name, gs);
+		return true;
+	case HOST_BELOW:
+	case HOST_ALL:
+		if (!name_below(h->kind == HOST_ALL ? &root : &h->name, &below))
+			return false;
+		name_groups(p, &below, gs);
+		return true;
+	case HOST_NET:
+		net_groups(p, h->net, gs);
+		return true;
+	case HOST_PRESET:
+		return false;
+	}
+	return false;
+}
+
+uint32_t match_denied_whole(const struct policy *p, const struct parsed *e)
+{
+	static const struct port_rule rule = { 0 };
+	struct policy_port rest;
+	struct groups gs;
+	uint32_t denier = POLICY_NO_ENTRY;
+	size_t n = 0;
+
+	if (!entry_groups(p, &e->host, &gs) || !gs.may_deny)
+		return POLICY_NO_ENTRY;
+	for (size_t i = 0; i < gs.n; i++) {
+		if (!gs.at[i].deny)
+			continue;
+		if (denier == POLICY_NO_ENTRY)
+			denier = gs.at[i].list.at->entry;
+		gs.at[n++] = gs.at[i];
+	}
+	/* Had it allowing groups, one of them is the entry's own. */
+	if (n == GROUPS_MAX)
+		return POLICY_NO_ENTRY;
+	gs.at[n++] = (struct port_group){
+		.list = { e->ports.at, e->ports.at + e->ports.n },
+	};
+	return ports_join(gs.at, n, &rule, &rest, 1) == 0 ? denier
+							  : POLICY_NO_ENTRY;
 }
 
 size_t policy_n_nets(const struct policy *p)

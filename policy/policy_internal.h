@@ -173,6 +173,15 @@ const char *parse_word(size_t i, uint32_t flags);
 /** entry_print() - the canonical form; returns @dst */
 char *entry_print(const struct parsed *e, char dst[static POLICY_PRINT_MAX]);
 
+/* ---- match.c ---- */
+
+/**
+ * match_denied_whole() - does what is denied leave nothing of an entry
+ *
+ * Return: an entry that denies, or POLICY_NO_ENTRY.
+ */
+uint32_t match_denied_whole(const struct policy *p, const struct parsed *e);
+
 /* ---- keys.c: byte strings to small numbers ---- */
 
 /* Keys are numbered from 0 in the order of their first keys_put(). */
