@@ -15,7 +15,15 @@ static const struct cmd cmds[] = {
 	{ "run", "[OPTION]... [--] COMMAND [ARG]...",
 	  "run a command whose network is an allowlist", cmd_run },
 	{ "allow", "TARGET ENTRY...",
-	  "add entries to the allowlist of a running sandbox", cmd_allow },
+	  "add entries to the list of a running sandbox or a project",
+	  cmd_allow },
+	{ "deny", "TARGET ENTRY...",
+	  "add denied entries to it; they win over allowed ones", cmd_deny },
+	{ "remove", "TARGET ENTRY...", "take entries out of it", cmd_remove },
+	{ "set", "TARGET ENTRY...", "make these its entries, and no others",
+	  cmd_set },
+	{ "presets", "[--json] [NAME]",
+	  "lists of hosts with a name, or the hosts of one", cmd_presets },
 };
 
 static void print_help(FILE *f)

@@ -159,9 +159,10 @@ static size_t key_host(const struct host *h, uint8_t *key)
 	case HOST_PRESET:
 		if (h->preset.end - h->preset.at > PRESET_MAX)
 			return 0;
-		memcpy(key + len, h->preset.at,
-		       (size_t)(h->preset.end - h->preset.at));
-		len += (size_t)(h->preset.end - h->preset.at);
+		for (const char *p = h->preset.at; p < h->preset.end; p++)
+			key[len++] =
+				(uint8_t)(*p |
+					  ('A' <= *p && *p <= 'Z' ? 0x20 : 0));
 		break;
 	case HOST_ALL:
 		break;
@@ -241,8 +242,8 @@ static int add_twin(struct edit *e, uint32_t wanted)
 	text = strndup(t.at, len);
 	if (!text)
 		return -ENOMEM;
-	r = parse_entry((struct span){ text, text + len }, true, &e->parsed,
-			&c);
+	r = parse_entry((struct span){ text, text + len }, PARSE_DENY,
+			&e->parsed, &c);
 	if (r <= 0)
 		return r == -EINVAL ? 0 : r;
 	len = key_entry(&e->parsed, key);
@@ -264,7 +265,7 @@ static int add_wanted(struct edit *e, const char *entry, struct err *err)
 		return err_set(err, -EINVAL,
 			       "'%s' has a control byte; one entry was meant",
 			       quote(q, w.text));
-	r = parse_entry(w.text, deny, &e->parsed, &c);
+	r = parse_entry(w.text, deny ? PARSE_DENY : 0, &e->parsed, &c);
 	len = r > 0 ? key_entry(&e->parsed, key) : 0;
 	if (r == -EINVAL)
 		return err_set(err, r, "'%s': %s", quote(q, w.text), c.msg);
@@ -321,7 +322,7 @@ static uint32_t read_line(struct edit *e, const struct cursor *c,
 	size_t len;
 
 	*ret_twin = KEY_NONE;
-	*ret_entry = parse_entry(c->body, false, &e->parsed, &complaint) > 0;
+	*ret_entry = parse_entry(c->body, 0, &e->parsed, &complaint) > 0;
 	if (!*ret_entry)
 		return KEY_NONE;
 	len = key_entry(&e->parsed, key);

@@ -40,7 +40,9 @@ static const struct edit_case {
 	{ ALLOW, "a.org:1-3\n", { "a.org:2,3,1" }, "a.org:1-3\n" },
 	{ ALLOW, " \ta.org", { "a.org" }, " \ta.org" },
 	{ ALLOW, "\xc3\xbc.org\n", { "xn--tda.org" }, "\xc3\xbc.org\n" },
+	{ ALLOW, "@pypi\n", { "@PyPI" }, "@pypi\n" },
 	/* not equal */
+	{ ALLOW, "@pypi\n", { "pypi" }, "@pypi\npypi\n" },
 	{ ALLOW, "a.org\n", { "*.a.org" }, "a.org\n*.a.org\n" },
 	{ ALLOW, "a.org\n", { "a.org:443" }, "a.org\na.org:443\n" },
 	{ ALLOW, "a.org\n", { "a.org private" }, "a.org\na.org private\n" },
@@ -54,11 +56,13 @@ static const struct edit_case {
 	{ ALLOW, "!a.org:22\n", { "a.org:22" }, "a.org:22\n" },
 	{ ALLOW, "!a.org\n", { "a.org:22" }, "!a.org\na.org:22\n" },
 	{ ALLOW, "!*.a.org\n", { "a.org" }, "!*.a.org\na.org\n" },
+	{ ALLOW, "!@npm # x\n", { "@npm" }, "@npm\n" },
 	{ ALLOW, "!10.0.0.0/8\n", { "10.0.0.0/8" }, "10.0.0.0/8\n" },
 	/* deny */
 	{ DENY, "a.org\n", { "a.org" }, "a.org\n!a.org\n" },
 	{ DENY, "!a.org\n", { "A.org" }, "!a.org\n" },
 	{ DENY, "", { "!a.org" }, "!a.org\n" },
+	{ DENY, "@pypi\n", { "@pypi" }, "@pypi\n!@pypi\n" },
 	{ DENY, "", { "! a.org" }, "! a.org\n" },
 	{ DENY, "! a.org\n", { "a.org" }, "! a.org\n" },
 	{ DENY,
