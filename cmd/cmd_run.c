@@ -17,15 +17,18 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "cmd/advice.h"
 #include "cmd/cmd.h"
 #include "cmd/environment.h"
 #include "cmd/front.h"
 #include "cmd/options.h"
 #include "cmd/rundir.h"
+#include "gateway/presetdir.h"
 #include "netns/idmap.h"
 #include "netns/layout.h"
 #include "netns/stdio.h"
 #include "policy/policy.h"
+#include "policy/preset.h"
 
 #define KEEP_FDS_MAX	 60
 #define HIDDEN_MAX	 8
@@ -69,6 +72,7 @@ struct run {
 	struct run_options opt;
 	struct front_config front;
 	struct policyfile_sources sources;
+	struct preset_set *presets;
 	struct rundir rundir;
 	struct environment env;
 	char resolv_conf[128];
@@ -91,6 +95,7 @@ static void run_done(struct run *run)
 	options_done(specs, ARRAY_SIZE(specs), &run->opt);
 	for (i = 0; i < run->sources.n_files; i++)
 		free(run->sources.files[i].path);
+	preset_set_freep(&run->presets);
 	for (i = 0; i < run->n_sockets; i++)
 		free(run->sockets[i]);
 	mounts_free_paths(run->host_sockets, run->n_host_sockets);
@@ -240,7 +245,9 @@ static int choose_sources(struct run *run, struct err *err)
 	} else {
 		run->config_dir[0] = '\0';
 	}
-	return choose_list(run, err);
+	r = presetdir_load(run->config_dir, &run->presets, err);
+	run->sources.presets = run->presets;
+	return r < 0 ? r : choose_list(run, err);
 }
 
 static void on_policy_error(void *ctx, const char *line)
@@ -259,6 +266,8 @@ static int check_policy(const struct run *run, struct err *err)
 		return err_set(err, r,
 			       "nothing was started; mend the "
 			       "allowlist and try again");
+	if (!run->opt.quiet)
+		advice_print(p);
 	return 0;
 }
 

@@ -196,6 +196,7 @@ int policyfile_load(const struct policyfile_sources *s, struct policy **ret,
 	r = policy_builder_new(&b);
 	if (r < 0)
 		return r;
+	policy_builder_set_presets(b, s->presets);
 	for (i = 0; i < s->n_files; i++)
 		if (load_file(b, &s->files[i], on_error, ctx) < 0)
 			bad = true;

@@ -17,6 +17,7 @@ struct err;
 struct loop;
 struct policy;
 struct policyfile_watch;
+struct preset_set;
 
 #define POLICYFILE_FILES_MAX 4
 
@@ -41,6 +42,9 @@ struct policyfile_sources {
 	size_t n_allow;
 	const char *const *deny; /* --deny */
 	size_t n_deny;
+	/* Read before the command runs and never again, see presetdir.c;
+	   borrowed. NULL: only what is built in. */
+	const struct preset_set *presets;
 };
 
 /**

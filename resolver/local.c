@@ -49,11 +49,13 @@ static bool is_in(const struct resolver *r, const struct dnsname *n,
 /* An entry that speaks of this name, and not of everything. */
 static bool is_listed(const struct resolver *r, const struct policy_verdict *v)
 {
+	struct policy_entry e;
 	const char *text;
 
 	if (v->reason != POLICY_ALLOWED || v->entry == POLICY_NO_ENTRY)
 		return false;
-	text = policy_entry(r->policy, v->entry).text;
+	e = policy_entry(r->policy, v->entry);
+	text = e.preset_text ? e.preset_text : e.text;
 	return text[0] != '*' || text[1] == '.';
 }
 
