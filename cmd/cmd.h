@@ -22,6 +22,7 @@ struct cmd {
 };
 
 int cmd_run(const struct cmd *self, int argc, char **argv);
+int cmd_exec(const struct cmd *self, int argc, char **argv);
 int cmd_allow(const struct cmd *self, int argc, char **argv);
 int cmd_deny(const struct cmd *self, int argc, char **argv);
 int cmd_remove(const struct cmd *self, int argc, char **argv);

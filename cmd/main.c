@@ -14,6 +14,8 @@
 static const struct cmd cmds[] = {
 	{ "run", "[OPTION]... [--] COMMAND [ARG]...",
 	  "run a command whose network is an allowlist", cmd_run },
+	{ "exec", "[OPTION]... TARGET [--] COMMAND [ARG]...",
+	  "run a further command inside a running sandbox", cmd_exec },
 	{ "allow", "TARGET ENTRY...",
 	  "add entries to the list of a running sandbox or a project",
 	  cmd_allow },
