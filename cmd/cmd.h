@@ -27,6 +27,7 @@ int cmd_allow(const struct cmd *self, int argc, char **argv);
 int cmd_deny(const struct cmd *self, int argc, char **argv);
 int cmd_remove(const struct cmd *self, int argc, char **argv);
 int cmd_set(const struct cmd *self, int argc, char **argv);
+int cmd_lint(const struct cmd *self, int argc, char **argv);
 int cmd_presets(const struct cmd *self, int argc, char **argv);
 
 #endif /* EGRET_CMD_CMD_H */

@@ -24,6 +24,8 @@ static const struct cmd cmds[] = {
 	{ "remove", "TARGET ENTRY...", "take entries out of it", cmd_remove },
 	{ "set", "TARGET ENTRY...", "make these its entries, and no others",
 	  cmd_set },
+	{ "lint", "[OPTION]... FILE...",
+	  "errors of lists, and what may not have been meant", cmd_lint },
 	{ "presets", "[--json] [NAME]",
 	  "lists of hosts with a name, or the hosts of one", cmd_presets },
 };
