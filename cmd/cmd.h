@@ -23,6 +23,9 @@ struct cmd {
 
 int cmd_run(const struct cmd *self, int argc, char **argv);
 int cmd_exec(const struct cmd *self, int argc, char **argv);
+int cmd_ps(const struct cmd *self, int argc, char **argv);
+int cmd_show(const struct cmd *self, int argc, char **argv);
+int cmd_check(const struct cmd *self, int argc, char **argv);
 int cmd_allow(const struct cmd *self, int argc, char **argv);
 int cmd_deny(const struct cmd *self, int argc, char **argv);
 int cmd_remove(const struct cmd *self, int argc, char **argv);

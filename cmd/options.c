@@ -127,6 +127,34 @@ int options_parse(const struct option_spec *specs, size_t n, void *target,
 	return at;
 }
 
+int options_parse_all(const struct option_spec *specs, size_t n, void *target,
+		      int argc, char *const *argv, const char **ret, int max,
+		      struct err *err)
+{
+	bool is_over = false; /* "--" was there */
+	int at = 0, n_ret = 0, r;
+
+	for (;;) {
+		if (is_over) {
+			at++;
+		} else {
+			/* An operand takes the place of the name. */
+			r = options_parse(specs, n, target, argc - at,
+					  argv + at, err);
+			if (r < 0)
+				return r;
+			at += r;
+			is_over = !strcmp(argv[at - 1], "--") && r > 1;
+		}
+		if (at >= argc)
+			return n_ret;
+		if (n_ret == max)
+			return err_set(err, -EINVAL, "'%s' is too much",
+				       argv[at]);
+		ret[n_ret++] = argv[at];
+	}
+}
+
 void options_done(const struct option_spec *specs, size_t n, void *target)
 {
 	size_t i;

@@ -45,6 +45,17 @@ struct option_spec {
 int options_parse(const struct option_spec *specs, size_t n, void *target,
 		  int argc, char *const *argv, struct err *err);
 
+/**
+ * options_parse_all() - the same, with options before, between and after the
+ * operands
+ * @ret: room for @max operands, borrowed from @argv
+ *
+ * Return: their number; -EINVAL also for too many.
+ */
+int options_parse_all(const struct option_spec *specs, size_t n, void *target,
+		      int argc, char *const *argv, const char **ret, int max,
+		      struct err *err);
+
 /** options_done() - free the lists */
 void options_done(const struct option_spec *specs, size_t n, void *target);
 

@@ -67,6 +67,16 @@ const char *event_reason_str(enum event_reason r)
 	return reason_str[r].word;
 }
 
+const char *event_reason_text(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reason_str); i++)
+		if (!strcmp(reason_str[i].word, word))
+			return reason_str[i].text;
+	return reason_str[EVENT_REASON_NONE].text;
+}
+
 void event_init(struct event *e, enum event_type type, enum event_kind kind)
 {
 	memset(e, 0, sizeof(*e));

@@ -101,4 +101,7 @@ const char *event_type_str(enum event_type t);
 const char *event_kind_str(enum event_kind k);
 const char *event_reason_str(enum event_reason r);
 
+/** event_reason_text() - for people, by the word of event_reason_str() */
+const char *event_reason_text(const char *word);
+
 #endif /* EGRET_GATEWAY_EVENT_H */
