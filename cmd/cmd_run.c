@@ -152,7 +152,7 @@ static bool is_out_of_reach(const char *path)
 }
 
 /* A project's file is hidden with the directory of all, unless a symbolic link
-   leads out of that. */
+   leads out of that; also where --allowlist names it. */
 static bool is_hidden_with_config(const struct run *run, const char *path)
 {
 	_cleanup_(freep) char *config = realpath(run->config_dir, NULL);
@@ -208,7 +208,8 @@ static int choose_list(struct run *run, struct err *err)
 		is_safe = r == 0 && is_hidden_with_config(run, path);
 	} else {
 		r = absolute(o->allowlist, path, sizeof(path), err);
-		is_safe = r == 0 && is_out_of_reach(path);
+		is_safe = r == 0 && (is_out_of_reach(path) ||
+				     is_hidden_with_config(run, path));
 	}
 	if (r == 0)
 		r = add_source(run, path, true, is_safe, err);
