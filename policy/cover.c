@@ -236,6 +236,9 @@ static enum cover_by compare(struct cover *c, uint32_t entry,
 		return COVER_NONE;
 	if (!same_host(&e->host, &other->host) || !opens_no_more(other, e))
 		return COVER_WIDER;
+	/* A preset's own entries aren't looked at: this one is to go. */
+	if (c->p->entries[by].preset != POLICY_NO_ENTRY)
+		return COVER_WIDER;
 	return by < entry ? COVER_SAME : COVER_NONE;
 }
 

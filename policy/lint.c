@@ -335,20 +335,16 @@ static int check_uploads(struct job *j, const struct preset_use *use)
 		    use->name, use->uploads[0] ? ": " : "", use->uploads);
 }
 
-static int check_twice(struct job *j, uint32_t use)
+/* A preset that an earlier entry has named in the same sense. */
+static int check_again(struct job *j, uint32_t before)
 {
-	uint32_t *seen = &j->preset_seen[2 * use + j->e.deny];
 	char place[PLACE_LEN], now[POLICY_PRINT_MAX], then[POLICY_PRINT_MAX];
 
-	if (*seen == POLICY_NO_ENTRY) {
-		*seen = j->entry;
-		return 0;
-	}
-	(void)policy_entry_print(j->p, *seen, then);
+	(void)policy_entry_print(j->p, before, then);
 	(void)policy_entry_print(j->p, j->entry, now);
 	if (strcmp(now, then) != 0 || !wants(j, LINT_DUPLICATE))
 		return 0;
-	describe(j->p, *seen, place);
+	describe(j->p, before, place);
 	return warn(j, LINT_DUPLICATE, 0, "%s says the same already", place);
 }
 
@@ -380,10 +376,13 @@ static int check_preset(struct job *j)
 {
 	uint32_t u = j->p->entries[j->entry].used;
 	const struct preset_use *use = &j->p->used[u];
-	int r = check_uploads(j, use);
+	uint32_t *seen = &j->preset_seen[2 * u + j->e.deny];
+	int r;
 
-	if (r == 0)
-		r = check_twice(j, u);
+	if (*seen != POLICY_NO_ENTRY)
+		return check_again(j, *seen);
+	*seen = j->entry;
+	r = check_uploads(j, use);
 	for (uint32_t i = j->entry + 1; r == 0 && i < j->p->n_entries &&
 					j->p->entries[i].preset == j->entry;
 	     i++) {

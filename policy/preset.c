@@ -265,7 +265,7 @@ static bool is_beginning(const char *a, size_t n_a, const char *b)
 size_t preset_set_near(const struct preset_set *s, const char *name, size_t len,
 		       const char **ret, size_t max)
 {
-	size_t limit = len <= 3 ? 1 : 2, n = 0;
+	size_t limit = len <= 3 ? len / 2 : 2, n = 0;
 
 	if (!preset_is_name(name, len))
 		return 0;
