@@ -121,9 +121,55 @@ static int edit_file(struct edit_job *job, struct err *err)
 	return r;
 }
 
+/* Where else does a running sandbox have the same entry from? "" if it hasn't.
+ */
+static void find_elsewhere(const json_t *shown_by, const char *entry,
+			   char dst[static SHOWN_MAX])
+{
+	const json_t *entries = json_object_get(shown_by, "entries");
+	char text[POLICY_PRINT_MAX];
+	size_t i;
+
+	dst[0] = '\0';
+	if (policy_line_print(entry, strlen(entry), false, text, NULL) <= 0)
+		return;
+	for (i = 0; i < json_array_size(entries); i++) {
+		const json_t *e = json_array_get(entries, i);
+		const char *its = json_string_value(json_object_get(e, "text"));
+		const char *source =
+			json_string_value(json_object_get(e, "source"));
+
+		if (its && source && !strcmp(its, text)) {
+			(void)shown(dst, source);
+			return;
+		}
+	}
+}
+
+static void print_missing(const struct edit_job *job,
+			  const struct policy_edit_note *n,
+			  const json_t *shown_by)
+{
+	char entry[SHOWN_MAX], source[SHOWN_MAX];
+
+	(void)shown(entry, n->entry);
+	find_elsewhere(shown_by, n->entry, source);
+	if (source[0])
+		log_err("there is no entry '%s' in %s, it comes from %s%s",
+			entry, job->file.path, source,
+			*entry == '!' ? "" : "; 'egret deny' closes it");
+	else if (n->near)
+		log_err("there is no entry '%s' in %s; see line %u", entry,
+			job->file.path, (unsigned)n->near);
+	else
+		log_err("there is no entry '%s' in %s", entry, job->file.path);
+}
+
 /* Return: entries that weren't there. */
 static size_t print_notes(const struct edit_job *job)
 {
+	json_auto_t *request = json_pack("{s:s}", "op", "show");
+	json_auto_t *shown_by = NULL;
 	char entry[SHOWN_MAX];
 	size_t i, missing = 0;
 
@@ -137,13 +183,11 @@ static size_t print_notes(const struct edit_job *job)
 				 (int)strcspn(entry, " \t"), entry);
 		if (job->op != POLICY_EDIT_REMOVE || n->n_removed)
 			continue;
-		missing++;
-		if (n->near)
-			log_err("there is no entry '%s' in %s; see line %u",
-				entry, job->file.path, (unsigned)n->near);
-		else
-			log_err("there is no entry '%s' in %s", entry,
-				job->file.path);
+		/* A project that doesn't run has nobody to ask. */
+		if (!missing++ && request)
+			(void)client_call(job->target, request, &shown_by,
+					  NULL);
+		print_missing(job, n, shown_by);
 	}
 	return missing;
 }

@@ -308,6 +308,18 @@ def test_removing_what_is_not_there(lab, project):
     assert p.text == "b.org:22\n# c.org\n"
 
 
+def test_removing_what_comes_from_elsewhere(lab):
+    """--allow isn't the list's: egret says so, and deny does what was meant."""
+    d = Driven(lab, allow=[GOOD])
+    r = lab.ctl("remove", d.id, "GOOD.example.org:80,443")
+    assert r.returncode == 1
+    assert "it comes from --allow" in r.stderr and "egret deny" in r.stderr
+    assert d.open(GOOD) is None
+    done(lab.ctl("deny", d.id, GOOD))
+    assert d.open(GOOD)
+    d.p.finish()
+
+
 def test_list_with_an_error_elsewhere(lab, project):
     """The entry is written; the old list stays in force and egret says why."""
     p = project("broken")

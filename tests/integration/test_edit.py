@@ -251,17 +251,18 @@ def test_allow_command_edits_a_running_sandbox(lab):
     assert lab.ctl("allow", ident, "good.example.org").returncode == 1
 
 
-@pytest.mark.xfail(strict=True, reason="not built yet: these subcommands")
 def test_other_subcommands(lab):
     p = lab.spawn_py("out(id=os.environ['EGRET'])\n" + DRIVEN,
-                     allow=["two.example.org", "good.example.org"])
+                     allow=["two.example.org"])
     d = Driven.__new__(Driven)
     d.p, d.pos = p, 0
     ident = p.out.wait(r'"id": "(.*?)"').group(1).decode()
-    for cmd, rc in ((("check", ident, "good.example.org"), 0),
+    for cmd, rc in ((("allow", ident, "good.example.org"), 0),
+                    (("check", ident, "good.example.org"), 0),
                     (("check", ident, "no.example.org"), 1),
                     (("ps",), 0), (("show", ident), 0),
-                    (("remove", ident, "good.example.org"), 0)):
+                    (("remove", ident, "good.example.org"), 0),
+                    (("remove", ident, "good.example.org"), 1)):
         r = lab.ctl(*cmd)
         assert r.returncode == rc, r.stderr
         if cmd[0] in ("ps", "show"):
