@@ -199,6 +199,9 @@ static void on_message(struct front *f, struct gw_msg *m, int fd)
 		f->ended_well = true;
 		finish(f, m->value);
 		break;
+	case GW_MSG_JOINED:
+		procfind_add(&f->procfind, m->value);
+		break;
 	case GW_MSG_STARTED:
 	case GW_MSG_MAPPED:
 	case GW_MSG_SEEN:

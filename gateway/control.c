@@ -47,6 +47,7 @@ struct client {
 	struct loop_timer patience; /* a line or a reply is under way */
 	struct loop_timer again;    /* another line is here already */
 	struct control *control;
+	pid_t pid;
 	uint64_t since_ms; /* when it became idle */
 	bool is_used, is_eof;
 	bool is_last; /* close when the reply is out */
@@ -180,10 +181,12 @@ static void answer(struct client *c, const char *line, size_t len)
 
 	c->control->stats.requests++;
 	control_open_object(&c->reply.text, NULL);
-	if (control_decode(line, len, &rq, &err) < 0)
+	if (control_decode(line, len, &rq, &err) < 0) {
 		control_refuse(&c->reply, "%s", err.msg);
-	else
+	} else {
+		rq.peer = c->pid;
 		c->control->answer(c->control->ctx, &rq, &c->reply);
+	}
 	reply_seal(c);
 }
 
@@ -317,7 +320,7 @@ static uint64_t netns_cookie(int fd)
 	return cookie;
 }
 
-static bool may_serve(const struct control *ctl, int fd)
+static bool may_serve(const struct control *ctl, int fd, pid_t *ret_pid)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -326,6 +329,7 @@ static bool may_serve(const struct control *ctl, int fd)
 	   which is never ours. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return false;
+	*ret_pid = cred.pid;
 	return (cred.uid == ctl->uid || cred.uid == 0) &&
 	       netns_cookie(fd) == ctl->cookie;
 }
@@ -356,8 +360,9 @@ static void add_client(struct control *ctl, int fd)
 {
 	_cleanup_(fd_closep) int own = fd;
 	struct client *c;
+	pid_t pid = 0;
 
-	if (!may_serve(ctl, own)) {
+	if (!may_serve(ctl, own, &pid)) {
 		ctl->stats.refused++;
 		return;
 	}
@@ -366,6 +371,7 @@ static void add_client(struct control *ctl, int fd)
 		return; /* all are busy: this one sees the end at once */
 	memset(c, 0, sizeof(*c));
 	c->control = ctl;
+	c->pid = pid;
 	c->since_ms = clock_now_ms();
 	if (loop_add_fd(ctl->loop, &c->w, own, EPOLLIN, on_client) < 0)
 		return;

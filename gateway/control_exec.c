@@ -11,10 +11,14 @@
 #include "gateway/control.h"
 #include "gateway/gateway_control.h"
 #include "gateway/gateway_internal.h"
+#include "gateway/msg.h"
 #include "netns/nsset.h"
 
-void gateway_control_exec(const struct gateway *gw, struct control_reply *ret)
+void gateway_control_exec(const struct gateway *gw,
+			  const struct control_request *rq,
+			  struct control_reply *ret)
 {
+	struct gw_msg m = { .type = GW_MSG_JOINED, .value = rq->peer };
 	const struct nsset *ns = &gw->plumbing.ns;
 
 	_Static_assert(sizeof(ns->fds) <= sizeof(ret->fds), "descriptors");
@@ -23,4 +27,6 @@ void gateway_control_exec(const struct gateway *gw, struct control_reply *ret)
 			 gw->cfg->plumbing.init->command.as_root);
 	memcpy(ret->fds, ns->fds, sizeof(ns->fds));
 	ret->n_fds = NSSET_MAX;
+	/* What is lost makes refusals that don't name a process. */
+	(void)gw_msg_send(gw->cfg->plumbing.front_sock, &m, -1);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "policy/question.h"
 
@@ -33,6 +34,7 @@ struct control_request {
 	enum control_op op;
 	struct policy_question question; /* CONTROL_CHECK */
 	uint32_t entries_from; /* CONTROL_SHOW: index of the first entry */
+	pid_t peer;	       /* who asks, as the kernel says; not decoded */
 };
 
 /**

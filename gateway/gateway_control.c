@@ -146,7 +146,7 @@ static void answer(void *ctx, const struct control_request *rq,
 		answer_check(gw, &rq->question, ret);
 		break;
 	case CONTROL_EXEC:
-		gateway_control_exec(gw, ret);
+		gateway_control_exec(gw, rq, ret);
 		break;
 	case CONTROL_OP_MAX:
 		break;

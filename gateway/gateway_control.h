@@ -25,6 +25,8 @@ void gateway_control_show(const struct gateway *gw,
 			  struct control_reply *ret);
 
 /** gateway_control_exec() - "exec": descriptors of the namespaces */
-void gateway_control_exec(const struct gateway *gw, struct control_reply *ret);
+void gateway_control_exec(const struct gateway *gw,
+			  const struct control_request *rq,
+			  struct control_reply *ret);
 
 #endif /* EGRET_GATEWAY_GATEWAY_CONTROL_H */

@@ -22,6 +22,7 @@ size_t gw_msg_len(enum gw_msg_type type)
 	case GW_MSG_INIT:
 	case GW_MSG_STARTED:
 	case GW_MSG_SEEN:
+	case GW_MSG_JOINED:
 	case GW_MSG_EXIT:
 	case GW_MSG_MAX:
 		break;

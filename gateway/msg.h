@@ -23,7 +23,9 @@ enum gw_msg_type {
 			    comes back with SEEN */
 	GW_MSG_SEEN,	 /* front -> gateway: the process behind the event was
 			    looked for; value is its ticket */
-	GW_MSG_EXIT,	 /* gateway -> front: value is init's exit status */
+	GW_MSG_JOINED, /* gateway -> front: value is the pid of a process whose
+			  children may come into the sandbox */
+	GW_MSG_EXIT,   /* gateway -> front: value is init's exit status */
 	GW_MSG_MAX,
 };
 

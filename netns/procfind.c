@@ -188,12 +188,17 @@ static bool try_process(const struct walk *w, pid_t pid, int *ret_fd,
 static bool search(const struct procfind *f, struct walk *w,
 		   struct procfind_hit *ret)
 {
+	size_t i;
+
 	if (f->last) {
 		_cleanup_(fd_closep) int fd = -1;
 
 		if (try_process(w, f->last, &fd, ret))
 			return true;
 	}
+	for (i = 0; i < ARRAY_SIZE(f->more); i++)
+		if (f->more[i])
+			w->stack[w->n++] = f->more[i];
 	w->stack[w->n++] = f->root;
 	while (w->n && !is_late(w)) {
 		_cleanup_(fd_closep) int fd = -1;
@@ -252,6 +257,12 @@ void procfind_init(struct procfind *f, pid_t root)
 		.credit_us = (uint64_t)US_PER_S * PROCFIND_SHARE / 100,
 		.refilled_us = clock_now_ns() / NS_PER_US,
 	};
+}
+
+void procfind_add(struct procfind *f, pid_t root)
+{
+	f->more[f->next] = root;
+	f->next = (f->next + 1) % PROCFIND_ROOTS_MAX;
 }
 
 pid_t procfind_pidfd_pid(int pidfd)

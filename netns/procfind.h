@@ -9,6 +9,7 @@
 #define EGRET_NETNS_PROCFIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,11 +17,14 @@
 #define PROCFIND_PIDS_MAX  4096	  /* processes looked at for one answer */
 #define PROCFIND_BUDGET_US 10000U /* time for one answer */
 /* All answers together may take this share of the time: hundredths. */
-#define PROCFIND_SHARE 10U
+#define PROCFIND_SHARE	   10U
+#define PROCFIND_ROOTS_MAX 32 /* besides the first; the last ones are kept */
 
 struct procfind {
-	pid_t root; /* 0: nothing is found */
-	pid_t last; /* it asked last, and is asked first */
+	pid_t root;			/* 0: nothing is found */
+	pid_t more[PROCFIND_ROOTS_MAX]; /* 0: none */
+	size_t next;			/* place in it */
+	pid_t last;			/* it asked last, and is asked first */
 	uint64_t credit_us, refilled_us;
 };
 
@@ -31,6 +35,9 @@ struct procfind_hit {
 
 /** procfind_init() - look among @root and its descendants */
 void procfind_init(struct procfind *f, pid_t root);
+
+/** procfind_add() - look below @root as well */
+void procfind_add(struct procfind *f, pid_t root);
 
 /**
  * procfind_pidfd_pid() - the process of a pidfd

@@ -447,8 +447,13 @@ class Lab:
     def work(self, who="user"):
         return self.homes["root" if who == "root" else "user"] + "/work"
 
-    def enter(self, who, etc=True):
-        """The prefix of a command line that runs it in the host netns."""
+    def enter(self, who, etc=True, beside=None):
+        """The prefix of a command line that runs it in the host netns.
+
+        With beside, a Running, it is in the user namespace of that one's front.
+        """
+        own = [] if not beside else ["nsenter", "--user", "--preserve-cred",
+                                     "-t", str(beside.pid), "--"]
         cmd = ["nsenter", "--net=" + self.host_path, "--", "unshare",
                "--mount", "--propagation", "private", "--", "sh", "-c", SETUP,
                "sh", self.resolv, self.hosts,
@@ -456,11 +461,13 @@ class Lab:
         if who == "root":
             return cmd
         if self.rootless:
-            return cmd + ["unshare", "-U", f"--map-user={UID}",
-                          f"--map-group={UID}", "--"]
+            return cmd + (own or ["unshare", "-U", f"--map-user={UID}",
+                                  f"--map-group={UID}", "--"])
         cmd += ["setpriv", "--reuid", str(UID), "--regid", str(UID),
                 "--clear-groups", "--inh-caps=-all", "--"]
-        return cmd + (["unshare", "-r", "--"] if who == "unshare-r" else [])
+        if who == "unshare-r":
+            cmd += own or ["unshare", "-r", "--"]
+        return cmd
 
     def write(self, name, text, who="user"):
         """A file in the user's work directory; its path."""
@@ -501,12 +508,13 @@ class Lab:
 
     def spawn(self, cmd, allow=(), args=(), who="user", stdin=None, env=None,
               allowlist=None, flows=(), cwd=None, pass_fds=(), stdout=None,
-              stderr=None, events=True, egret=True, etc=True, **kw):
+              stderr=None, events=True, egret=True, etc=True, beside=None,
+              **kw):
         """Start egret run (or with egret=False cmd itself) and come back."""
         if egret and not self.egret:
             raise RuntimeError("there is no egret binary")
         path = os.path.join(self.work(who), f"events-{time.monotonic_ns()}")
-        line = self.enter(who, etc)
+        line = self.enter(who, etc, beside)
         if egret:
             line += [self.egret, "run"]
             line += ["--events", path] if events else []
