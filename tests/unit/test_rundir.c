@@ -362,6 +362,36 @@ START_TEST(find)
 }
 END_TEST
 
+START_TEST(living_ones)
+{
+	char **ids = NULL, path[PATH_MAX];
+	size_t n = 7;
+
+	ck_assert_int_eq(rundir_living(&ids, &n, &err), 0);
+	ck_assert_uint_eq(n, 0); /* not even a base */
+	ck_assert_int_eq(rundir_create(&a, "w10", &err), 0);
+	ck_assert_int_eq(rundir_create(&b, "w9", &err), 0);
+	ck_assert_int_eq(mkdir(at("egret/dead"), 0700), 0);
+	put(at("egret/dead/lock"), "");
+	put(at("egret/file"), "");
+	ck_assert_int_eq(rundir_living(&ids, &n, &err), 0);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_str_eq(ids[0], "w9");
+	ck_assert_str_eq(ids[1], "w10");
+	rundir_free_ids(ids, n);
+	ck_assert_int_eq(rundir_socket("w9", path, sizeof(path), &err), 0);
+	ck_assert_str_eq(path, at("egret/w9/control.sock"));
+	ck_assert_int_eq(rundir_socket("../x", path, sizeof(path), &err),
+			 -EINVAL);
+	ck_assert_int_eq(rundir_socket("w9", path, 20, &err), -ENAMETOOLONG);
+	/* The gateway's socket goes with the directory. */
+	put(at("egret/w9/control.sock"), "");
+	rundir_remove(&b);
+	ck_assert(!exists(at("egret/w9")));
+	rundir_remove(&a);
+}
+END_TEST
+
 START_TEST(project_is_explained_once)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -433,6 +463,7 @@ int main(void)
 	tcase_add_test(tc, path_too_long);
 	tcase_add_test(tc, at_once);
 	tcase_add_test(tc, find);
+	tcase_add_test(tc, living_ones);
 	tcase_add_test(tc, project_is_explained_once);
 	tcase_add_test(tc, config_places);
 	suite_add_tcase(s, tc);
