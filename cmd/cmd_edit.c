@@ -31,10 +31,8 @@
 #define LINE_LEN   (PATH_MAX + 1024)
 
 struct edit_job {
-	enum policy_edit_op op;
 	const char *target;
-	const char *const *entries;
-	size_t n;
+	struct policy_edit edit;
 	struct listfile file;
 	struct policy_edited result;
 };
@@ -56,15 +54,15 @@ static int check_entries(const struct edit_job *job, struct err *err)
 	int r;
 
 	/* What has become wrong, as a preset that is gone, can be removed. */
-	if (job->op == POLICY_EDIT_REMOVE)
+	if (job->edit.op == POLICY_EDIT_REMOVE)
 		return 0;
 	r = presets_builder(&b, &presets, err);
 	if (r < 0)
 		return r;
-	for (i = 0; r == 0 && i < job->n; i++)
-		r = policy_builder_add_entry(b, shown(name, job->entries[i]),
-					     job->entries[i],
-					     job->op == POLICY_EDIT_DENY);
+	for (i = 0; r == 0 && i < job->edit.n; i++)
+		r = policy_builder_add_entry(
+			b, shown(name, job->edit.entries[i]),
+			job->edit.entries[i], job->edit.op == POLICY_EDIT_DENY);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot check the entries");
 	return presets_print_errors(b);
@@ -94,8 +92,9 @@ static int edit_once(struct edit_job *job, const char *path, struct err *err)
 	r = listfile_open(&job->file, path, err);
 	if (r < 0)
 		return r;
-	r = policy_edit(job->op, job->file.text, job->file.len, job->entries,
-			job->n, &job->result, err);
+	job->edit.text = job->file.text;
+	job->edit.len = job->file.len;
+	r = policy_edit(&job->edit, &job->result, err);
 	if (r == 0 && job->result.changed)
 		r = listfile_write(&job->file, job->result.text,
 				   job->result.len, err);
@@ -181,7 +180,7 @@ static size_t print_notes(const struct edit_job *job)
 			log_info("took '!%.*s' out of the list, which denied "
 				 "it",
 				 (int)strcspn(entry, " \t"), entry);
-		if (job->op != POLICY_EDIT_REMOVE || n->n_removed)
+		if (job->edit.op != POLICY_EDIT_REMOVE || n->n_removed)
 			continue;
 		/* A project that doesn't run has nobody to ask. */
 		if (!missing++ && request)
@@ -241,7 +240,7 @@ static bool apply(const struct edit_job *job)
 	all = calloc(CLIENT_SANDBOXES_MAX, sizeof(*all));
 	n = all ? client_sandboxes(all, &err)
 		: err_set(&err, -ENOMEM, "out of memory");
-	if (n < 0) {
+	if (!all || n < 0) {
 		log_err("the list is written, but the running sandboxes can't "
 			"be told: %s",
 			err.msg);
@@ -275,8 +274,7 @@ static int run_job(struct edit_job *job)
 	if (r != 0)
 		return r < 0 ? CMD_NO : CMD_USAGE;
 	/* Also before the target is looked up: a wrong entry is wrong use. */
-	r = policy_edit(job->op, "", 0, job->entries, job->n, &job->result,
-			&err);
+	r = policy_edit(&job->edit, &job->result, &err);
 	policy_edited_done(&job->result);
 	if (r < 0) {
 		log_err("%s", err.msg);
@@ -296,7 +294,7 @@ static int run_job(struct edit_job *job)
 static int edit_command(const struct cmd *self, enum policy_edit_op op,
 			int argc, char **argv)
 {
-	struct edit_job job = { .op = op };
+	struct edit_job job = { .edit = { .op = op, .text = "" } };
 	struct err err = { 0 };
 	int at;
 
@@ -319,8 +317,8 @@ static int edit_command(const struct cmd *self, enum policy_edit_op op,
 		return CMD_USAGE;
 	}
 	job.target = argv[at];
-	job.entries = (const char *const *)argv + at + 1;
-	job.n = (size_t)(argc - at - 1);
+	job.edit.entries = (const char *const *)argv + at + 1;
+	job.edit.n = (size_t)(argc - at - 1);
 	return run_job(&job);
 }
 

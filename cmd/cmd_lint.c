@@ -173,7 +173,8 @@ static void add_uses(json_t *uses, const json_t *reply, const char *list)
 			json_string_value(json_object_get(e, "source"));
 		json_int_t n;
 
-		if (!source || !realpath(source, path) || strcmp(path, list))
+		if (!source || !realpath(source, path) ||
+		    strcmp(path, list) != 0)
 			continue;
 		(void)snprintf(key, sizeof(key), "%lld",
 			       json_integer_value(json_object_get(e, "line")));
@@ -194,8 +195,10 @@ static int ask_uses(json_t *uses, const char *list)
 
 	n = all && request ? client_sandboxes(all, &err)
 			   : err_set(&err, -ENOMEM, "out of memory");
-	if (n < 0)
+	if (!all || n < 0) {
 		log_err("%s", err.msg);
+		return 0;
+	}
 	for (i = 0; i < n; i++) {
 		json_auto_t *reply = NULL;
 

@@ -450,31 +450,31 @@ static void run(struct edit *e, const char *text, size_t len)
 	e->out[e->len] = '\0';
 }
 
-int policy_edit(enum policy_edit_op op, const char *text, size_t len,
-		const char *const *entries, size_t n, struct policy_edited *ret,
+int policy_edit(const struct policy_edit *edit, struct policy_edited *ret,
 		struct err *err)
 {
-	_cleanup_(edit_done) struct edit e = { .op = op };
+	_cleanup_(edit_done) struct edit e = { .op = edit->op };
+	size_t len = edit->len;
 	size_t i;
 	int r;
 
-	if (n > POLICY_EDIT_ENTRIES_MAX || len > POLICY_TEXT_MAX)
+	if (edit->n > POLICY_EDIT_ENTRIES_MAX || len > POLICY_TEXT_MAX)
 		return err_set(err, -E2BIG, "that is too much for one edit");
-	r = alloc_tables(&e, n);
+	r = alloc_tables(&e, edit->n);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot edit the list");
-	for (i = 0; i < n; i++) {
-		r = add_wanted(&e, entries[i], err);
+	for (i = 0; i < edit->n; i++) {
+		r = add_wanted(&e, edit->entries[i], err);
 		if (r < 0)
 			return r;
 	}
 	r = alloc_out(&e, len);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot edit the list");
-	run(&e, text, len);
+	run(&e, edit->text, len);
 	*ret = (struct policy_edited){
 		.len = e.len,
-		.changed = e.len != len || memcmp(e.out, text, len) != 0,
+		.changed = e.len != len || memcmp(e.out, edit->text, len) != 0,
 		.n_notes = e.n,
 	};
 	ret->text = ptr_steal(&e.out);

@@ -47,14 +47,20 @@ struct policy_edited {
 	size_t n_notes;
 };
 
+struct policy_edit {
+	enum policy_edit_op op;
+	const char *text; /* any bytes; lines that can't be read are kept */
+	size_t len;
+	const char *const *entries; /* as they stand in a file; a comment may
+				       follow */
+	size_t n;
+};
+
 /**
  * policy_edit() - Return: 0; -EINVAL for a wrong entry, with a sentence;
  * -E2BIG; -ENOMEM
- * @text:    any bytes; lines that can't be read are kept
- * @entries: @n texts as they stand in a file, a comment may follow
  */
-int policy_edit(enum policy_edit_op op, const char *text, size_t len,
-		const char *const *entries, size_t n, struct policy_edited *ret,
+int policy_edit(const struct policy_edit *edit, struct policy_edited *ret,
 		struct err *err);
 void policy_edited_done(struct policy_edited *e);
 

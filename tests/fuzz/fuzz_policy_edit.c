@@ -27,17 +27,19 @@ static void check_again(enum policy_edit_op op, const struct policy_edited *a,
 			const char *entry)
 {
 	_cleanup_(policy_edited_done) struct policy_edited b = { 0 };
+	const struct policy_edit edit = { op, a->text, a->len, &entry, 1 };
 
-	must(policy_edit(op, a->text, a->len, &entry, 1, &b, NULL) == 0);
+	must(policy_edit(&edit, &b, NULL) == 0);
 	must(!b.changed);
 }
 
 static void check_gone(const struct policy_edited *a, const char *entry)
 {
 	_cleanup_(policy_edited_done) struct policy_edited b = { 0 };
+	const struct policy_edit edit = { POLICY_EDIT_REMOVE, a->text, a->len,
+					  &entry, 1 };
 
-	must(policy_edit(POLICY_EDIT_REMOVE, a->text, a->len, &entry, 1, &b,
-			 NULL) == 0);
+	must(policy_edit(&edit, &b, NULL) == 0);
 	must(b.notes[0].n_removed > 0 && b.len < a->len);
 	check_again(POLICY_EDIT_REMOVE, &b, entry);
 }
@@ -46,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(policy_edited_done) struct policy_edited e = { 0 };
 	_cleanup_(freep) char *entry = NULL;
+	struct policy_edit edit = { 0 };
 	enum policy_edit_op op;
 	const uint8_t *nul;
 	size_t at;
@@ -57,8 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	op = (enum policy_edit_op)(data[0] & 3);
 	entry = strdup((const char *)data + 1);
 	at = (size_t)(nul - data) + 1;
-	if (!entry || policy_edit(op, (const char *)data + at, size - at,
-				  (const char *const *)&entry, 1, &e, NULL) < 0)
+	edit.text = (const char *)data + at;
+	edit.len = size - at;
+	edit.entries = (const char *const *)&entry;
+	edit.n = 1;
+	edit.op = op;
+	if (!entry || policy_edit(&edit, &e, NULL) < 0)
 		return 0;
 	must(e.n_notes == 1 && e.text[e.len] == '\0');
 	must(op == POLICY_EDIT_REMOVE || e.notes[0].added ||

@@ -127,6 +127,11 @@ static const struct edit_case {
 	  "d.org\nb.org\nx.org\nc.org\n" },
 };
 
+/* The arguments in a row. */
+#define edit(op, text, len, entries, n, ret, err)                            \
+	policy_edit(&(struct policy_edit){ op, text, len, entries, n }, ret, \
+		    err)
+
 static size_t n_args(const struct edit_case *c)
 {
 	size_t n = 0;
@@ -142,8 +147,8 @@ START_TEST(test_texts)
 	_cleanup_(policy_edited_done) struct policy_edited e = { 0 };
 	struct err err = { 0 };
 
-	ck_assert_msg(policy_edit(c->op, c->text, strlen(c->text), c->entries,
-				  n_args(c), &e, &err) == 0,
+	ck_assert_msg(edit(c->op, c->text, strlen(c->text), c->entries,
+			   n_args(c), &e, &err) == 0,
 		      "%s", err.msg);
 	ck_assert_str_eq(e.text, c->want);
 	ck_assert_uint_eq(e.len, strlen(c->want));
@@ -158,12 +163,11 @@ START_TEST(test_again)
 	_cleanup_(policy_edited_done) struct policy_edited a = { 0 };
 	_cleanup_(policy_edited_done) struct policy_edited b = { 0 };
 
-	ck_assert_int_eq(policy_edit(c->op, c->text, strlen(c->text),
-				     c->entries, n_args(c), &a, NULL),
+	ck_assert_int_eq(edit(c->op, c->text, strlen(c->text), c->entries,
+			      n_args(c), &a, NULL),
 			 0);
-	ck_assert_int_eq(policy_edit(c->op, a.text, a.len, c->entries,
-				     n_args(c), &b, NULL),
-			 0);
+	ck_assert_int_eq(
+		edit(c->op, a.text, a.len, c->entries, n_args(c), &b, NULL), 0);
 	ck_assert_str_eq(b.text, a.text);
 	ck_assert(!b.changed);
 }
@@ -178,8 +182,7 @@ START_TEST(test_notes)
 	_cleanup_(policy_edited_done) struct policy_edited a = { 0 };
 	_cleanup_(policy_edited_done) struct policy_edited r = { 0 };
 
-	ck_assert_int_eq(
-		policy_edit(ALLOW, text, strlen(text), add, 3, &a, NULL), 0);
+	ck_assert_int_eq(edit(ALLOW, text, strlen(text), add, 3, &a, NULL), 0);
 	ck_assert_uint_eq(a.n_notes, 2);
 	ck_assert_ptr_eq(a.notes[0].entry, add[0]);
 	ck_assert(!a.notes[0].added && a.notes[1].added);
@@ -189,8 +192,8 @@ START_TEST(test_notes)
 	ck_assert_uint_eq(a.notes[1].line, 0);
 	ck_assert_uint_eq(a.notes[1].near, 5);
 
-	ck_assert_int_eq(
-		policy_edit(REMOVE, text, strlen(text), gone, 3, &r, NULL), 0);
+	ck_assert_int_eq(edit(REMOVE, text, strlen(text), gone, 3, &r, NULL),
+			 0);
 	ck_assert_uint_eq(r.n_notes, 3);
 	ck_assert_uint_eq(r.notes[0].n_removed, 2);
 	ck_assert_uint_eq(r.notes[1].n_removed, 0);
@@ -206,8 +209,8 @@ START_TEST(test_near)
 	static const char *const gone[] = { "a.org" };
 	_cleanup_(policy_edited_done) struct policy_edited e = { 0 };
 
-	ck_assert_int_eq(
-		policy_edit(REMOVE, text, strlen(text), gone, 1, &e, NULL), 0);
+	ck_assert_int_eq(edit(REMOVE, text, strlen(text), gone, 1, &e, NULL),
+			 0);
 	ck_assert(!e.changed);
 	ck_assert_uint_eq(e.notes[0].near, 2);
 }
@@ -235,9 +238,9 @@ START_TEST(test_wrong)
 	struct policy_edited e = { 0 };
 	struct err err = { 0 };
 
-	ck_assert_int_eq(policy_edit(wrong[_i].op, text, strlen(text), entries,
-				     2, &e, &err),
-			 -EINVAL);
+	ck_assert_int_eq(
+		edit(wrong[_i].op, text, strlen(text), entries, 2, &e, &err),
+		-EINVAL);
 	ck_assert_msg(strstr(err.msg, wrong[_i].msg), "%s", err.msg);
 	ck_assert_ptr_null(e.text);
 	ck_assert_ptr_null(e.notes);
@@ -252,12 +255,12 @@ START_TEST(test_limits)
 
 	for (i = 0; i < ARRAY_SIZE(entries); i++)
 		entries[i] = "a.org";
-	ck_assert_int_eq(policy_edit(ALLOW, "", 0, entries, ARRAY_SIZE(entries),
-				     &e, NULL),
-			 -E2BIG);
-	ck_assert_int_eq(policy_edit(ALLOW, "", 0, entries,
-				     POLICY_EDIT_ENTRIES_MAX, &e, NULL),
-			 0);
+	ck_assert_int_eq(
+		edit(ALLOW, "", 0, entries, ARRAY_SIZE(entries), &e, NULL),
+		-E2BIG);
+	ck_assert_int_eq(
+		edit(ALLOW, "", 0, entries, POLICY_EDIT_ENTRIES_MAX, &e, NULL),
+		0);
 	ck_assert_str_eq(e.text, "a.org\n");
 	policy_edited_done(&e);
 }
@@ -278,11 +281,11 @@ START_TEST(test_many)
 		v[i] = names + i * LEN;
 		(void)snprintf(names + i * LEN, LEN, "h%zu.example.org", i);
 	}
-	ck_assert_int_eq(policy_edit(SET, "", 0, v, N, &a, NULL), 0);
-	ck_assert_int_eq(policy_edit(ALLOW, a.text, a.len, v, N, &b, NULL), 0);
+	ck_assert_int_eq(edit(SET, "", 0, v, N, &a, NULL), 0);
+	ck_assert_int_eq(edit(ALLOW, a.text, a.len, v, N, &b, NULL), 0);
 	ck_assert(!b.changed);
 	policy_edited_done(&b);
-	ck_assert_int_eq(policy_edit(REMOVE, a.text, a.len, v, N, &b, NULL), 0);
+	ck_assert_int_eq(edit(REMOVE, a.text, a.len, v, N, &b, NULL), 0);
 	ck_assert_uint_eq(b.len, 0);
 }
 END_TEST
