@@ -426,7 +426,7 @@ const char *parse_word(size_t i, uint32_t flags)
 {
 	if (i >= ARRAY_SIZE(words))
 		return NULL;
-	return flags & words[i].flag ? words[i].name : "";
+	return (flags & words[i].flag) ? words[i].name : "";
 }
 
 /* The name of a preset, and nothing else: ports and words are its own. */

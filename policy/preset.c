@@ -22,7 +22,9 @@ struct preset_set {
 
 static char fold(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	if (c >= 'A' && c <= 'Z')
+		c = (char)(c + ('a' - 'A'));
+	return c;
 }
 
 bool preset_is_name(const char *name, size_t len)
@@ -53,7 +55,7 @@ void preset_set_free(struct preset_set *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; s->at && i < s->n; i++)
 		free_preset(&s->at[i]);
 	free(s->at);
 	free(s);
@@ -118,7 +120,7 @@ static int put_preset(struct preset_set *s, const struct preset *p)
 	bool found = false;
 	size_t at = find_place(s, p->name, strlen(p->name), &found);
 
-	if (found) {
+	if (found && at < s->n) {
 		free_preset(&s->at[at]);
 		s->at[at] = *p;
 		return 0;

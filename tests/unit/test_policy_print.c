@@ -150,8 +150,7 @@ static void random_line(char *dst, size_t size)
 		"*",
 		"a",
 		"xn--bcher-kva.example",
-		"stra\xc3\x9f"
-		"e.example",
+		"\xc3\x9f.example",
 		"11.0.0.1",
 		"10.0.0.0/8",
 		"0.0.0.0/0",
