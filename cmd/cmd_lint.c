@@ -296,7 +296,7 @@ static int lint_file(struct lint_run *run, const char *path, struct err *err)
 	return r < 0 ? err_set_errno(err, r, "cannot check %s", path) : 0;
 }
 
-static int lint_files(struct lint_run *run, int n, char **paths)
+static int lint_files(struct lint_run *run, int n, const char *const *paths)
 {
 	struct err err = { 0 };
 	int i, status = CMD_OK;
@@ -319,11 +319,14 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 	json_auto_t *findings = NULL;
 	struct lint_run run = { 0 };
 	struct err err = { 0 };
-	int at;
+	_cleanup_(freep) const char **paths =
+		calloc((size_t)argc, sizeof(*paths));
+	int n;
 
-	at = options_parse(specs, ARRAY_SIZE(specs), &run.opt, argc, argv,
-			   &err);
-	if (at == -ECANCELED) {
+	n = !paths ? err_set(&err, -ENOMEM, "out of memory")
+		   : options_parse_all(specs, ARRAY_SIZE(specs), &run.opt, argc,
+				       argv, paths, argc, &err);
+	if (n == -ECANCELED) {
 		(void)printf("usage: egret %s %s\n\n%s\n\n", self->name,
 			     self->args, self->summary);
 		options_help(specs, ARRAY_SIZE(specs));
@@ -331,9 +334,9 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 			     "usage. Warnings alone are 0.\n");
 		return CMD_OK;
 	}
-	if (at < 0 || at >= argc) {
+	if (!paths || n <= 0) {
 		log_err("%s; usage: egret %s %s",
-			at < 0 ? err.msg : "a file is needed", self->name,
+			n < 0 ? err.msg : "a file is needed", self->name,
 			self->args);
 		return CMD_USAGE;
 	}
@@ -345,5 +348,5 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 			return CMD_NO;
 		}
 	}
-	return lint_files(&run, argc - at, argv + at);
+	return lint_files(&run, n, paths);
 }

@@ -472,6 +472,8 @@ def test_lint(lab, project):
     for missing in (path + ".not", lab.work(), "/dev/zero"):
         r = lab.ctl("lint", missing)
         assert r.returncode == 1 and missing in r.stderr
+    r = lab.ctl("lint", bad, "--json", path)
+    assert {x["file"] for x in json.loads(r.stdout)} == {bad, path}
     assert lab.ctl("lint").returncode == 2
     assert lab.ctl("lint", "--no-such", path).returncode == 2
 
@@ -518,7 +520,7 @@ def test_presets(lab):
         assert {"pypi.org", "files.pythonhosted.org"} < set(
             r.stdout.splitlines())
         assert "uploads: no - " in r.stdout
-    one = json.loads(done(lab.ctl("presets", "--json", "pypi")).stdout)
+    one = json.loads(done(lab.ctl("presets", "pypi", "--json")).stdout)
     assert one["entries"] == ["pypi.org", "files.pythonhosted.org"]
     assert one["built_in"] and not one["uploads"]
     every = json.loads(done(lab.ctl("presets", "--json")).stdout)
@@ -537,7 +539,7 @@ def test_preset_of_the_user(lab, project):
             f.write("# title: Ours\n# uploads: no\ngood.example.org\n")
         with open(d + "/odd.hosts", "w", encoding="ascii") as f:
             f.write("# title: Odd\nno entry\n")
-        one = json.loads(done(lab.ctl("presets", "--json", "pypi")).stdout)
+        one = json.loads(done(lab.ctl("presets", "pypi", "--json")).stdout)
         assert one["entries"] == [GOOD] and not one["built_in"]
         assert one["file"] == d + "/pypi.hosts"
         r = lab.ctl("presets", "odd")
