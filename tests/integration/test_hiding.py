@@ -46,7 +46,8 @@ class Hidden:
         self.lab, self.who = lab, who
         self.top = os.path.join(lab.work(who), "deep")
         self.dir = os.path.join(self.top, "a/b")
-        lab.run(["mkdir", "-p", self.dir], egret=False, who=who)
+        r = lab.run(["mkdir", "-p", self.dir], egret=False, who=who)
+        assert r.rc == 0, r.err
         self.path = os.path.join(self.dir, "list.hosts")
         self.put()
 
@@ -107,6 +108,7 @@ def mounts(lab):
         # Root of a user namespace can't take the top mount alone.
         how = "--rbind" if what == "/" and lab.rootless else "--bind"
         netns.sh("mount", *(args or (how,)), what, at)
+        netns.sh("mount", "--make-rprivate", at)    # or umount takes more
         made.append(at)
         return at
     yield make
