@@ -8,7 +8,6 @@ util-linux. Stages, each a process: `outer` makes the namespaces, `inner` is
 the host and drives egret, `world` (in a second network namespace) answers DNS
 and HTTPS for a few names.
 """
-import json
 import os
 import shutil
 import socket
@@ -172,21 +171,20 @@ class Show:
 class Sandbox:
     """One running `egret run -- sh` that is driven through its stdin."""
 
+    # A plain user without capabilities, as outside.
+    USER = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"]
+
     def __init__(self, egret, folder, show):
-        self.show, self.folder = show, folder
-        self.hosts = folder + "/allowlist"
-        with open(self.hosts, "w", encoding="ascii") as f:
-            f.write(FIRST + "\n")
-        env = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8",
-               "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder,
-               "CURL_CA_BUNDLE": folder + "/ca.pem", "TERM": "dumb"}
-        # A plain user without capabilities, as outside.
+        self.show, self.egret, self.folder = show, egret, folder
+        self.env = {"PATH": os.environ["PATH"], "HOME": folder,
+                    "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": folder,
+                    "XDG_CONFIG_HOME": folder, "TERM": "dumb",
+                    "CURL_CA_BUNDLE": folder + "/ca.pem"}
         self.p = subprocess.Popen(
-            ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--",
-             egret, "run", "--allowlist", self.hosts, "--events",
-             folder + "/events", "--", "sh"], env=env, cwd=folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, bufsize=1)
+            [*self.USER, egret, "run", "--allow", FIRST, "--", "sh"],
+            env=self.env, cwd=folder, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            bufsize=1)
         self.seen = threading.Condition()
         self.errors, self.lines, self.done = [], [], 0
         for stream, keep in ((self.p.stdout, self.lines),
@@ -223,20 +221,20 @@ class Sandbox:
             raise Failed("the sandbox ended: " + " ".join(self.errors[-3:]))
         return self.lines[first:]
 
-    def policies(self):
-        try:
-            with open(self.folder + "/events", encoding="utf-8") as f:
-                return sum(json.loads(x).get("event") == "policy" for x in f)
-        except (FileNotFoundError, ValueError):
-            return 0
+    def hint(self):
+        """The command that the refusal showed."""
+        mark = "to allow: egret "
+        for x in self.errors:
+            if mark in x:
+                return x.split(mark)[1].split()
+        raise Failed("the refusal doesn't say how to allow it")
 
-    def append(self, host):
-        self.show.command(f"echo {host} >> allowlist      # outside")
-        before, end = self.policies(), time.monotonic() + 2
-        with open(self.hosts, "a", encoding="ascii") as f:
-            f.write(host + "\n")
-        while self.policies() == before and time.monotonic() < end:
-            time.sleep(0.005)
+    def outside(self, args):
+        self.show.command(" ".join(["egret", *args]) + "      # outside")
+        r = subprocess.run([*self.USER, self.egret, *args], env=self.env,
+                           cwd=self.folder, timeout=ROOM, check=False)
+        if r.returncode:
+            raise Failed(f"egret {args[0]} failed")
 
     def finish(self):
         self.p.stdin.close()
@@ -247,7 +245,7 @@ def perform(egret, folder):
     show = Show()
     show.line("An internet of two hosts, made for this demonstration: "
               + ", ".join(NAMES))
-    show.line(f"The allowlist is a file with one line: {FIRST}")
+    show.line(f"What runs: egret run --allow {FIRST} -- sh")
     box = Sandbox(egret, folder, show)
     try:
         show.step("1. A host on the list")
@@ -264,8 +262,8 @@ def perform(egret, folder):
             raise Failed("the refusal wasn't reported")
         show.output(f"({ms:.0f} ms)")
 
-        show.step("3. The file gets the host while the command runs")
-        box.append(SECOND)
+        show.step("3. The refusal's own hint, while the command runs")
+        box.outside(box.hint())
         if not any(SECOND in x for x in box.run(
                 f"curl -sS https://{SECOND}/")):
             raise Failed("the host that was added wasn't reached")
