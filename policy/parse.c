@@ -81,10 +81,18 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Sets are a few characters: strchr(3) would cost more. */
+static bool is_in(char c, const char *set)
+{
+	while (*set && *set != c)
+		set++;
+	return *set;
+}
+
 static bool has_only(struct span s, const char *set)
 {
 	for (; s.at < s.end; s.at++)
-		if (!*s.at || !strchr(set, *s.at))
+		if (!is_in(*s.at, set))
 			return false;
 	return true;
 }
@@ -94,7 +102,7 @@ static struct span take(const char *at, const char *end, const char *stops)
 {
 	struct span s = { at, at };
 
-	while (s.end < end && !(*s.end && strchr(stops, *s.end)))
+	while (s.end < end && !is_in(*s.end, stops))
 		s.end++;
 	return s;
 }

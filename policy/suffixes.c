@@ -192,6 +192,9 @@ const char *suffix_tenants(const struct dnsname *n)
 	char text[DNSNAME_STR_LEN];
 
 	(void)dnsname_format(n, text);
+	/* The table's names have four labels at most. */
+	if (dnsname_labels(n) > 4)
+		return is_aws_service(text) ? tenants[0].opens : NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++)
 		if (strcmp(text, tenants[i].name) == 0 ||
 		    is_below(tenants[i].name, text))
