@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "netns/layout.h"
 #include "netns/link_internal.h"
@@ -23,6 +24,8 @@
 /* The work item wants the lock that every change of links on the machine wants.
  */
 #define WAIT_MS 15000
+/* Not every change is told to a socket that just joined. */
+#define ASK_AGAIN_MS 5
 
 struct route_answer {
 	uint32_t seq;
@@ -84,6 +87,7 @@ int link_wait_local6(struct err *err)
 {
 	_cleanup_(fd_closep) int fd = -1;
 	struct pollfd p = { .events = POLLIN };
+	uint64_t end_ms = clock_now_ms() + WAIT_MS;
 	uint32_t seq = 1;
 	int r;
 
@@ -97,12 +101,9 @@ int link_wait_local6(struct err *err)
 		r = ask(fd, seq++);
 		if (r != 0)
 			break;
-		r = poll(&p, 1, WAIT_MS);
-		if (r == 0)
+		if (clock_now_ms() >= end_ms)
 			r = -ETIMEDOUT;
-		else if (r > 0 || errno == EINTR)
-			r = 0;
-		else
+		else if (poll(&p, 1, ASK_AGAIN_MS) < 0 && errno != EINTR)
 			r = -errno;
 	}
 	if (r < 0)
