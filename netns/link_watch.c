@@ -24,6 +24,7 @@
 #include "netns/rtsock.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 /* Datagrams read in one call; the rest waits for the next turn of the loop. */
@@ -31,6 +32,7 @@
 /* Attempts to learn whether the link is there after a loss. */
 #define WATCH_RETRIES	3
 #define RUNNING_WAIT_MS 15000
+#define RUNNING_ASK_MS	5 /* not every change is told */
 
 enum watch_verdict {
 	WATCH_OTHER = 0, /* a message that tells nothing; goes on reading */
@@ -176,25 +178,27 @@ static int on_running(void *ctx, const struct nlmsghdr *nlh)
 
 int link_wait_running(const char *ifname, struct err *err)
 {
-	struct running w = { .seq = 1 };
+	struct running w = { .seq = 0 };
+	uint64_t end_ms = clock_now_ms() + RUNNING_WAIT_MS;
 	_cleanup_(fd_closep) int fd = -1;
 	struct pollfd p = { .events = POLLIN };
-	int r;
+	int r = 0;
 
 	fd = link_open_watch(err);
 	if (fd < 0)
 		return fd;
 	p.fd = fd;
-	r = request_link(fd, w.seq, ifname);
 	while (r == 0) {
-		/* Each message may restart the clock; there are few here. */
-		r = poll(&p, 1, RUNNING_WAIT_MS);
-		if (r == 0)
-			r = -ETIMEDOUT;
-		else if (r < 0)
-			r = errno == EINTR ? 0 : -errno;
-		else
+		int n = poll(&p, 1, w.seq ? RUNNING_ASK_MS : 0);
+
+		if (n < 0 && errno != EINTR)
+			r = -errno;
+		else if (n > 0)
 			r = rtsock_read(fd, on_running, &w);
+		else if (clock_now_ms() >= end_ms)
+			r = -ETIMEDOUT;
+		else if (n == 0) /* at first, and when nothing is told */
+			r = request_link(fd, ++w.seq, ifname);
 		if (r == -EAGAIN)
 			r = 0;
 	}
