@@ -362,8 +362,9 @@ static size_t items_max(const struct work *k)
 	struct policy_port ports[POLICY_PORTS_MAX];
 	size_t n = policy_name_ports(k->c->policy, k->name, ports);
 	size_t max = n ? LEASE_ELEMS_PER_ANSWER_MAX / n : 0;
+	size_t fit = lease_addrs_max(ports, n);
 
-	return max > LEASE_PER_ANSWER_MAX ? LEASE_PER_ANSWER_MAX : max;
+	return max > fit ? fit : max;
 }
 
 int answer_judge(const struct answer_context *c, const struct dnsname *name,

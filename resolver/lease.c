@@ -8,9 +8,7 @@
  * another address of the same name: clients that hold one connection may fail
  * over to a sibling they learned in the same answer.
  *
- * Everything is bounded. At a limit the lease whose use is longest ago goes,
- * but none with an open flow, none that somebody waits for, and none of the
- * answer that needs the room. If nothing can go, the answer is refused.
+ * Everything is bounded; at a limit the oldest goes (lease_room.c).
  *
  * The changes of elements that follow are collected by lease_mark() and made by
  * lease_flush(), which every entry of this file ends with.
@@ -21,7 +19,6 @@
 
 #include "base/clock.h"
 
-#define EVICT_SCAN_MAX	 1024 /* leases looked at for one that can go */
 #define EXPIRE_MAX	 4096 /* leases looked at in one call */
 #define ENSURE_ROUNDS	 4    /* deletion, addition, and one to spare */
 #define PENDING_CHECK_MS 1000U
@@ -92,68 +89,6 @@ void lease_freep(struct lease_table **t)
 	*t = NULL;
 }
 
-/* ---- room ---- */
-
-static bool may_evict(const struct lease_table *t, const struct lease *l)
-{
-	const struct lease_addr *a = l->addr;
-
-	return l->stamp != t->stamp && !a->n_busy && !a->is_dirty &&
-	       !t->ops->addr_in_use(t->ctx, &a->addr);
-}
-
-static struct lease *oldest_of_name(struct lease_table *t, struct lease_name *n)
-{
-	for (unsigned int i = 0; i < EVICT_SCAN_MAX; i++) {
-		struct list *first = n->leases.next;
-		struct lease *l = container_of(first, struct lease, name_node);
-
-		if (list_empty(&n->leases))
-			return NULL;
-		if (may_evict(t, l))
-			return l;
-		list_del(first);
-		list_add_tail(&n->leases, first);
-	}
-	return NULL;
-}
-
-static struct lease *oldest(struct lease_table *t)
-{
-	for (unsigned int i = 0; i < EVICT_SCAN_MAX; i++) {
-		struct list *first = t->lru.next;
-		struct lease *l = container_of(first, struct lease, lru);
-
-		if (list_empty(&t->lru))
-			return NULL;
-		if (may_evict(t, l))
-			return l;
-		/* In use now, so its last use isn't long ago. */
-		list_del(first);
-		list_add_tail(&t->lru, first);
-	}
-	return NULL;
-}
-
-static int make_room(struct lease_table *t, struct lease_name *n)
-{
-	struct lease *l = NULL;
-
-	if (n->n_leases > LEASE_PER_NAME_MAX)
-		l = oldest_of_name(t, n);
-	else if (t->leases.n >= LEASE_MAX)
-		l = oldest(t);
-	else
-		return 0;
-	if (!l) {
-		t->refused++;
-		return -ENOSPC;
-	}
-	lease_drop(t, l);
-	t->evicted++;
-	return 0;
-}
-
 /* ---- making and renewing ---- */
 
 static uint64_t expiry_of(const struct lease_request *q,
@@ -186,10 +121,13 @@ static int touch(struct lease_table *t, const struct lease_request *q,
 	struct lease *l = lease_find(t, n, &item->addr);
 
 	if (!l) {
-		int e = make_room(t, n);
+		uint64_t cost = t->cost;
+		int e = lease_make_room(t, n);
 
 		if (!e)
 			e = lease_add(t, n, &item->addr, expiry_ms, &l);
+		if (!e)
+			e = lease_fit(t, l, cost);
 		if (e)
 			return e;
 	}
@@ -404,6 +342,13 @@ static bool has_port(const struct lease_addr *a, const struct lease_portset *ps,
 	return false;
 }
 
+/* While the policy changes the coming state counts. */
+static const struct lease_portset *set_of(const struct lease_table *t,
+					  const struct lease_name *n)
+{
+	return t->is_changing ? n->next_ps : n->ps;
+}
+
 bool lease_name_of(const struct lease_table *t, const struct addr *a,
 		   struct dnsname *ret)
 {
@@ -423,14 +368,20 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 {
 	struct policy_verdict v = { POLICY_NOT_LISTED, POLICY_NO_ENTRY, 0 };
 	const struct lease_addr *la = lease_find_addr(t, a);
+	const struct lease_use *uses;
 	struct list *i, *tmp;
 	bool is_open = false;
+	uint32_t n_uses;
 
 	if (!la || list_empty(&la->leases))
 		return v;
+	uses = t->is_changing ? la->next_uses : la->uses;
+	n_uses = t->is_changing ? la->n_next_uses : la->n_uses;
+	if (!n_uses)
+		return v;
 	v.reason = POLICY_PORT;
-	for (uint32_t u = 0; u < la->n_uses; u++)
-		is_open |= has_port(la, la->uses[u].ps, proto, port);
+	for (uint32_t u = 0; u < n_uses; u++)
+		is_open |= has_port(la, uses[u].ps, proto, port);
 	if (!is_open) {
 		/* For the report: which name the client may have meant. */
 		if (ret_name)
@@ -441,7 +392,8 @@ struct policy_verdict lease_judge(const struct lease_table *t,
 		const struct lease *l =
 			container_of(i, struct lease, addr_node);
 
-		if (!has_port(la, l->name->ps, proto, port))
+		if (l->is_dropped ||
+		    !has_port(la, set_of(t, l->name), proto, port))
 			continue;
 		if (ret_name)
 			*ret_name = l->name->name;
@@ -487,6 +439,7 @@ void lease_get_stats(const struct lease_table *t, struct lease_stats *ret)
 		.addrs = t->addrs.n,
 		.names = t->names.n,
 		.elems = t->n_elems,
+		.cost = t->cost,
 		.evicted = t->evicted,
 		.refused = t->refused,
 	};

@@ -19,7 +19,9 @@ struct lease_table;
 #define LEASE_PER_ANSWER_MAX	   1024
 #define LEASE_ELEMS_PER_ANSWER_MAX 8192
 #define LEASE_ELEMS_PER_ADDR_MAX   512
-#define LEASE_ELEMS_MAX		   262144
+#define LEASE_COST_MAX		   262144 /* see lease_room.c */
+#define LEASE_COST_PER_ANSWER_MAX  65536
+#define LEASE_ELEMS_MAX		   (2 * LEASE_COST_MAX) /* the leaving included */
 #define LEASE_FLOOR_MS		   30000U /* shortest life, whatever the TTL */
 #define LEASE_GRACE_MS		   30000U /* after the TTL, and after the last flow */
 
@@ -52,6 +54,8 @@ struct lease_wait {
 
 struct lease_stats {
 	uint32_t leases, addrs, names, elems;
+	uint64_t cost; /* above LEASE_COST_MAX only by what was in use when the
+			  policy changed */
 	uint64_t evicted, refused; /* refused: nothing could be evicted */
 };
 
@@ -82,6 +86,12 @@ int lease_ensure(struct lease_table *t, const struct lease_request *q,
  */
 bool lease_renew(struct lease_table *t, const struct lease_request *q);
 
+/**
+ * lease_addrs_max() - how many addresses one answer may teach a name that has
+ * these ports; at least 1
+ */
+size_t lease_addrs_max(const struct policy_port *ports, size_t n);
+
 /** lease_wait_cancel() - done() won't come any more */
 void lease_wait_cancel(struct lease_wait *w);
 
@@ -105,7 +115,12 @@ int lease_set_policy(struct lease_table *t, const struct policy *p,
 		     resolver_change_fn *change, void *change_ctx,
 		     struct err *err);
 
-/** lease_judge() - see resolver_judge_addr(); @p is the present policy */
+/**
+ * lease_judge() - see resolver_judge_addr(); @p is the present policy
+ *
+ * Called from within @change of lease_set_policy() with the new policy it
+ * answers as it will when the change is through.
+ */
 struct policy_verdict lease_judge(const struct lease_table *t,
 				  const struct policy *p, const struct addr *a,
 				  enum policy_proto proto, uint16_t port,
@@ -118,6 +133,9 @@ void lease_each(const struct lease_table *t, uint64_t now_ms,
 /** lease_name_of() - the name that taught @a last; false if none did */
 bool lease_name_of(const struct lease_table *t, const struct addr *a,
 		   struct dnsname *ret);
+
+/** lease_count_cost() - the sum counted anew, for tests */
+uint64_t lease_count_cost(const struct lease_table *t);
 
 void lease_get_stats(const struct lease_table *t, struct lease_stats *ret);
 

@@ -23,9 +23,17 @@
 
 struct lease_op;
 
+/* What a set of ports costs at one address; see lease_room.c. */
+struct lease_cost {
+	uint32_t alone;	  /* the only set there */
+	uint32_t shared;  /* beside sets of other names */
+	uint32_t special; /* at a special-purpose address */
+};
+
 struct lease_portset {
 	struct table_node node;
 	uint32_t refs; /* names that use it */
+	struct lease_cost cost;
 	size_t n;
 	struct policy_port ports[]; /* ->entry is POLICY_NO_ENTRY */
 };
@@ -77,6 +85,7 @@ struct lease_addr {
 	uint32_t n_uses, cap_uses;
 	struct lease_use *next_uses; /* while the policy changes */
 	uint32_t n_next_uses;
+	uint64_t cost, next_cost; /* of uses, of next_uses */
 	struct lease_elem *elems;
 	uint32_t n_elems, cap_elems;
 };
@@ -125,6 +134,8 @@ struct lease_table {
 	uint32_t n_heap, cap_heap;
 	uint32_t n_elems;
 	uint32_t stamp;
+	uint64_t cost;	   /* the sum over all addresses */
+	bool is_changing;  /* the next_ and is_dropped fields hold */
 	uint64_t retry_ms; /* when to look at the stuck again; 0: none */
 	uint64_t evicted, refused;
 };
@@ -173,12 +184,29 @@ struct lease_name *lease_add_name(struct lease_table *t,
 				  struct lease_portset *ps);
 void lease_gc_name(struct lease_table *t, struct lease_name *n);
 void lease_gc_addr(struct lease_table *t, struct lease_addr *a);
-int lease_addr_use(struct lease_addr *a, struct lease_portset *ps);
-void lease_addr_unuse(struct lease_addr *a, const struct lease_portset *ps);
+int lease_addr_use(struct lease_table *t, struct lease_addr *a,
+		   struct lease_portset *ps);
+void lease_addr_unuse(struct lease_table *t, struct lease_addr *a,
+		      const struct lease_portset *ps);
 int lease_add_elem(struct lease_table *t, struct lease_addr *a,
 		   const struct policy_port *pp, enum lease_elem_state state);
 void lease_del_elem(struct lease_table *t, struct lease_addr *a, size_t i);
 void lease_count_busy(struct lease_addr *a);
+
+/* ---- lease_room.c ---- */
+
+struct lease_cost lease_portset_cost(const struct policy_port *ports, size_t n);
+uint64_t lease_uses_cost(const struct lease_addr *a,
+			 const struct lease_use *uses, size_t n_uses);
+/* Room for one more lease of @n. Return: 0 or -ENOSPC. */
+int lease_make_room(struct lease_table *t, struct lease_name *n);
+/* The cost back under its cap after @l came. Return: 0; -ENOSPC: @l is gone. */
+int lease_fit(struct lease_table *t, struct lease *l, uint64_t cost_before);
+/*
+ * While the policy changes, next_uses computed: drops what no longer fits.
+ * Return: how many leases.
+ */
+uint32_t lease_shed(struct lease_table *t);
 
 /* ---- lease_heap.c ---- */
 

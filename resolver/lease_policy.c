@@ -7,6 +7,13 @@
  * kernel took it does the present state change. A refused batch leaves no
  * trace.
  *
+ * The sets of ports cost something else then; what doesn't fit any more is
+ * evicted in the same batch.
+ *
+ * While the batch is tried, questions (lease_judge()) are answered by the
+ * coming state: open connections can be judged again before a long batch is
+ * through.
+ *
  * Elements with a change under way are not in the batch: the kernel might have
  * them or not. They are planned again when their change is through.
  */
@@ -78,6 +85,20 @@ static int plan_uses(struct lease_addr *a)
 		if (!l->is_dropped && add_next_use(a, l->name->next_ps))
 			return -ENOMEM;
 	}
+	a->next_cost = lease_uses_cost(a, a->next_uses, a->n_next_uses);
+	return 0;
+}
+
+static int plan_all_uses(struct run *r)
+{
+	struct list *i, *tmp;
+
+	list_for_each_safe (i, tmp, &r->t->all_addrs) {
+		int e = plan_uses(container_of(i, struct lease_addr, all_node));
+
+		if (e)
+			return e;
+	}
 	return 0;
 }
 
@@ -89,10 +110,8 @@ static int plan_addr(struct run *r, struct lease_addr *a)
 {
 	struct lease_plan plan = { .n_pieces = 0 };
 	uint32_t n_elems = a->n_elems;
-	int e = plan_uses(a);
+	int e = 0;
 
-	if (e)
-		return e;
 	if (lease_plan(a, a->next_uses, a->n_next_uses, &plan))
 		plan.n_pieces = 0;
 	for (uint32_t i = 0; i < n_elems && !e; i++) {
@@ -169,6 +188,8 @@ static void commit_elems(struct lease_table *t, struct lease_addr *a)
 	a->uses = ptr_steal(&a->next_uses);
 	a->n_uses = a->cap_uses = a->n_next_uses;
 	a->n_next_uses = 0;
+	t->cost = t->cost - a->cost + a->next_cost;
+	a->cost = a->next_cost;
 	/* Planned once more: what was deferred or didn't fit. */
 	a->is_dirty = true;
 	lease_count_busy(a);
@@ -214,21 +235,30 @@ int lease_set_policy(struct lease_table *t, const struct policy *p,
 		     struct err *err)
 {
 	struct run r = { .t = t, .p = p };
+	uint32_t n_shed = 0;
 	int e = plan_names(&r);
 
 	if (!e) {
 		judge_leases(&r);
+		e = plan_all_uses(&r);
+	}
+	if (!e) {
+		n_shed = lease_shed(t);
 		e = plan_addrs(&r);
 	}
+	t->is_changing = !e;
 	if (!e)
 		e = change(change_ctx, r.change.del.v, r.change.del.n,
 			   r.change.add.v, r.change.add.n, err);
 	else
 		e = err_set_errno(err, e, "cannot judge the leases again");
-	if (e)
+	t->is_changing = false;
+	if (e) {
 		undo(&r);
-	else
+	} else {
 		commit(&r);
+		t->evicted += n_shed;
+	}
 	free(r.change.del.v);
 	free(r.change.add.v);
 	if (!e)

@@ -51,6 +51,7 @@ struct lease_portset *lease_portset_get(struct lease_table *t,
 		return NULL;
 	ps->refs = 1;
 	ps->n = n;
+	ps->cost = lease_portset_cost(ports, n);
 	memcpy(ps->ports, ports, n * sizeof(*ports));
 	table_add(&t->portsets, &ps->node, hash);
 	return ps;
@@ -152,7 +153,15 @@ void lease_gc_addr(struct lease_table *t, struct lease_addr *a)
 	free(a);
 }
 
-int lease_addr_use(struct lease_addr *a, struct lease_portset *ps)
+static void count_cost(struct lease_table *t, struct lease_addr *a)
+{
+	t->cost -= a->cost;
+	a->cost = lease_uses_cost(a, a->uses, a->n_uses);
+	t->cost += a->cost;
+}
+
+int lease_addr_use(struct lease_table *t, struct lease_addr *a,
+		   struct lease_portset *ps)
 {
 	for (uint32_t i = 0; i < a->n_uses; i++) {
 		if (a->uses[i].ps == ps) {
@@ -172,16 +181,19 @@ int lease_addr_use(struct lease_addr *a, struct lease_portset *ps)
 	}
 	a->uses[a->n_uses++] = (struct lease_use){ .ps = ps, .n = 1 };
 	a->is_dirty = true;
+	count_cost(t, a);
 	return 0;
 }
 
-void lease_addr_unuse(struct lease_addr *a, const struct lease_portset *ps)
+void lease_addr_unuse(struct lease_table *t, struct lease_addr *a,
+		      const struct lease_portset *ps)
 {
 	for (uint32_t i = 0; i < a->n_uses; i++) {
 		if (a->uses[i].ps != ps || --a->uses[i].n)
 			continue;
 		a->uses[i] = a->uses[--a->n_uses];
 		a->is_dirty = true;
+		count_cost(t, a);
 		return;
 	}
 }
@@ -271,7 +283,7 @@ int lease_add(struct lease_table *t, struct lease_name *n, const struct addr *a,
 	l->check_ms = check_ms;
 	if (lease_heap_push(t, l))
 		goto undo_alloc;
-	if (lease_addr_use(la, n->ps))
+	if (lease_addr_use(t, la, n->ps))
 		goto undo_heap;
 	list_add_tail(&n->leases, &l->name_node);
 	list_add_tail(&la->leases, &l->addr_node);
@@ -301,7 +313,7 @@ void lease_drop(struct lease_table *t, struct lease *l)
 	list_del(&l->name_node);
 	list_del(&l->addr_node);
 	list_del(&l->lru);
-	lease_addr_unuse(l->addr, n->ps);
+	lease_addr_unuse(t, l->addr, n->ps);
 	lease_mark(t, l->addr);
 	n->n_leases--;
 	free(l);
