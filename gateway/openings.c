@@ -54,9 +54,11 @@ struct opening {
 	size_t n_grants;
 	struct known_elem *elems;
 	size_t n_elems;
+	uint64_t change_no; /* that looked at it last */
 };
 
 struct openings {
+	uint64_t change_no;
 	struct opening *bucket[BUCKETS];
 };
 
@@ -419,8 +421,11 @@ static int recompute(struct openings *o, const struct addr *a,
 	struct opening *x = *slot;
 	int r;
 
-	if (!x)
+	/* Once a change, or an element would be given out twice: what is added
+	   together with deletions must not be there yet. */
+	if (!x || x->change_no == o->change_no)
 		return 0;
+	x->change_no = o->change_no;
 	r = elems_of(x, &want);
 	if (r == 0)
 		r = move_to(x, &want, ret);
@@ -454,7 +459,6 @@ static void del_grant(struct openings *o, const struct resolver_grant_elem *g)
 		grant_drop(*slot, &k);
 }
 
-/* Recomputes each address of a list once if it comes in runs. */
 static int recompute_all(struct openings *o,
 			 const struct resolver_grant_elem *g, size_t n,
 			 struct elem_diff *ret)
@@ -463,8 +467,6 @@ static int recompute_all(struct openings *o,
 	int r;
 
 	for (i = 0; i < n; i++) {
-		if (i && addr_equal(&g[i].addr, &g[i - 1].addr))
-			continue;
 		r = recompute(o, &g[i].addr, ret);
 		if (r < 0)
 			return r;
@@ -479,6 +481,7 @@ int openings_change(struct openings *o, const struct resolver_grant_elem *del,
 	size_t i;
 	int r;
 
+	o->change_no++;
 	for (i = 0; i < n_del; i++)
 		del_grant(o, &del[i]);
 	for (i = 0; i < n_add; i++) {

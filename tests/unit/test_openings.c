@@ -160,6 +160,31 @@ START_TEST(test_unconfirmed_is_given_again)
 }
 END_TEST
 
+/* An edit of an entry's ports: the kernel takes each addition once only. */
+START_TEST(test_ports_exchanged_at_once)
+{
+	_cleanup_(openings_freep) struct openings *o = NULL;
+	struct resolver_grant_elem https = grant(1, 443, 443, 0);
+	struct resolver_grant_elem other = grant(2, 443, 443, 0);
+	struct resolver_grant_elem add[] = { grant(1, 22, 22, 0),
+					     grant(2, 22, 22, 0),
+					     grant(1, 80, 80, 0) };
+	struct resolver_grant_elem del[] = { https, other };
+	struct elem_diff d = { 0 };
+	struct model m = { 0 };
+
+	ck_assert_int_eq(openings_new(&o), 0);
+	change(o, &m, &https, false);
+	change(o, &m, &other, false);
+	ck_assert_int_eq(openings_change(o, del, ARRAY_SIZE(del), add,
+					 ARRAY_SIZE(add), &d),
+			 0);
+	ck_assert_uint_eq(d.del.n, 2);
+	ck_assert_uint_eq(d.add.n, 3);
+	elem_diff_done(&d);
+}
+END_TEST
+
 START_TEST(test_failed_addition_is_forgotten)
 {
 	_cleanup_(openings_freep) struct openings *o = NULL;
@@ -311,6 +336,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, test_two_names_share_a_port);
 	tcase_add_test(tc, test_unconfirmed_is_given_again);
+	tcase_add_test(tc, test_ports_exchanged_at_once);
 	tcase_add_test(tc, test_failed_addition_is_forgotten);
 	tcase_add_test(tc, test_random_against_model);
 	tcase_add_test(tc, test_policy_nets_are_disjoint);
