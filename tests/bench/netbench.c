@@ -10,6 +10,10 @@
  *                                               prints p50 and p99 in us
  *   netbench idle ADDR PORT N                   N idle connections, held until
  *                                               standard input ends
+ *   netbench cut ADDR PORT N                    N idle connections, held until
+ *                                               all have ended; prints when the
+ *                                               first and the last one did
+ *                                               (CLOCK_MONOTONIC, ns)
  *
  * The first byte of a connection says what it is: 'o' the server reads, 'i' it
  * writes, 'r' it echoes one byte for one byte, 'h' it holds.
@@ -24,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -217,21 +222,60 @@ static void rr(double seconds)
 	free(v);
 }
 
-static void idle(int n)
+static void raise_fd_limit(void)
 {
 	struct rlimit rl;
-	char c;
-	int i;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &rl);
 	}
+}
+
+static void idle(int n)
+{
+	char c;
+	int i;
+
+	raise_fd_limit();
 	for (i = 0; i < n; i++)
 		(void)dial('h');
 	puts("ready");
 	fflush(stdout);
 	(void)!read(0, &c, 1);
+}
+
+static void cut(int n)
+{
+	struct epoll_event ev = { .events = EPOLLIN }, got[64];
+	int ep = epoll_create1(EPOLL_CLOEXEC), i, k, left = n;
+	uint64_t first = 0, last = 0;
+	char c;
+
+	raise_fd_limit();
+	for (i = 0; i < n; i++) {
+		ev.data.fd = dial('h');
+		if (epoll_ctl(ep, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
+			die("epoll_ctl");
+	}
+	puts("ready");
+	fflush(stdout);
+	while (left > 0) {
+		k = epoll_wait(ep, got, 64, 10000);
+		if (k <= 0)
+			die("epoll_wait");
+		last = now_ns();
+		if (!first)
+			first = last;
+		for (i = 0; i < k; i++) {
+			if (read(got[i].data.fd, &c, 1) > 0)
+				die("read");
+			(void)close(got[i].data.fd);
+			left--;
+		}
+	}
+	printf("%llu %llu\n", (unsigned long long)first,
+	       (unsigned long long)last);
 }
 
 int main(int argc, char **argv)
@@ -255,6 +299,8 @@ int main(int argc, char **argv)
 		rr(seconds);
 	else if (!strcmp(argv[1], "idle"))
 		idle(argc > 4 ? atoi(argv[4]) : 1);
+	else if (!strcmp(argv[1], "cut"))
+		cut(argc > 4 ? atoi(argv[4]) : 1);
 	else
 		return 2;
 	return 0;
