@@ -28,6 +28,7 @@ static const char project_text[] =
 	"# Allowlist of an egret project. One entry a line; edits apply at "
 	"once,\n"
 	"# to running commands too. Everything that isn't here is refused.\n"
+	"# 'egret allow NAME ENTRY' adds one, 'egret lint FILE' checks all.\n"
 	"#\n"
 	"# example.org                # TCP 443 and 80 of exactly this name\n"
 	"# *.example.org              # any name below it, not example.org\n"
@@ -35,6 +36,7 @@ static const char project_text[] =
 	":8000-8010\n"
 	"# 203.0.113.7:5432           # an address; networks as "
 	"10.1.0.0/16:443\n"
+	"# @pypi                      # a preset, see: egret presets\n"
 	"# db.example.org:5432 private  # the name may have private addresses\n"
 	"# !ads.example.org           # denied, whatever else allows it\n";
 
