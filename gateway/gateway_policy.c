@@ -4,9 +4,16 @@
  *
  * Theory of operation. A new policy is built beside the old one. What it
  * changes in the kernel (entries' sets, leases' sets) is collected and goes out
- * as one atomic batch, so no packet ever meets a mixture. Then open connections
- * are judged again and the old policy is freed. If the file has an error
- * nothing at all happens; if the kernel refuses the batch the network ends.
+ * as one atomic batch, so no packet ever meets a mixture. If the file has an
+ * error nothing at all happens; if the kernel refuses the batch the network
+ * ends.
+ *
+ * Open connections are judged again just before the batch, which may take some
+ * hundred milliseconds when it takes back tens of thousands of addresses. That
+ * is no gap: policy and leases answer by the new state already, and every
+ * connection begins with a SYN that waits for the relay's own judgement
+ * (may_connect()) after the kernel's. What the old sets let through meanwhile
+ * waits in a queue until the batch is done, and is refused then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -110,7 +117,6 @@ struct change {
 	struct gateway *gw;
 	struct elem_diff diff;
 	struct elem_vec policy_elems, closed_elems;
-	bool committed;
 };
 
 static void change_done(struct change *c)
@@ -155,11 +161,10 @@ static int commit(struct change *c, struct err *err)
 	gw->closed_elems = c->closed_elems;
 	memset(&c->policy_elems, 0, sizeof(c->policy_elems));
 	memset(&c->closed_elems, 0, sizeof(c->closed_elems));
-	c->committed = true;
 	return 0;
 }
 
-/* Called by the resolver with what its leases change. */
+/* Called by the resolver with what its leases change, or that nothing does. */
 static int on_lease_change(void *ctx, const struct resolver_grant_elem *del,
 			   size_t n_del, const struct resolver_grant_elem *add,
 			   size_t n_add, struct err *err)
@@ -167,6 +172,7 @@ static int on_lease_change(void *ctx, const struct resolver_grant_elem *del,
 	struct change *c = ctx;
 	int r;
 
+	c->gw->last_cut = relay_rejudge(c->gw->relay);
 	r = openings_change(grants_openings(c->gw->grants), del, n_del, add,
 			    n_add, &c->diff);
 	if (r < 0)
@@ -189,10 +195,7 @@ static int put_in_force(struct gateway *gw, struct policy *p, struct err *err)
 	r = collect_entries(&c, p);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot compute the change");
-	r = resolver_set_policy(gw->resolver, p, on_lease_change, &c, err);
-	if (r < 0 || c.committed)
-		return r;
-	return commit(&c, err); /* no lease had anything to change */
+	return resolver_set_policy(gw->resolver, p, on_lease_change, &c, err);
 }
 
 int gateway_policy_start(struct gateway *gw, struct policy *p, struct err *err)
@@ -287,7 +290,6 @@ int gateway_policy_load(struct gateway *gw)
 			     err.msg);
 		return r; /* both policies stay until the process ends */
 	}
-	gw->last_cut = relay_rejudge(gw->relay);
 	tell_policy(gw, gw->last_cut);
 	policy_free(old);
 	return 0;

@@ -120,7 +120,9 @@ void resolver_freep(struct resolver **r);
  * Cached answers and leases are judged again: what lost its permission leaves
  * the tables, and the changes of the kernel's sets are given out through
  * @change (deletions and additions, all at once) for one atomic batch with the
- * rest of the policy change. Call before relay_rejudge().
+ * rest of the policy change. It is called once unless an error came before, and
+ * resolver_judge_addr() answers by the new state from then on, so
+ * relay_rejudge() belongs there.
  */
 typedef int resolver_change_fn(void *ctx, const struct resolver_grant_elem *del,
 			       size_t n_del,
