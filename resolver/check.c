@@ -83,6 +83,8 @@ static bool parse_check(const struct resolver *r, const struct dnsname *n,
 	    parse_u16(port, port_len, &ret->port) ||
 	    !parse_proto(proto, proto_len, &ret->proto))
 		return false;
+	if (ret->proto == POLICY_ICMP)
+		ret->port = 0; /* it has none, but the question has to */
 	head = port_len + proto_len + 4;
 	if (head + tail >= n->len)
 		return false;
@@ -93,24 +95,35 @@ static bool parse_check(const struct resolver *r, const struct dnsname *n,
 	return true;
 }
 
+/* As the gateway judges a connection to an address. */
+static struct policy_verdict judge_addr(const struct resolver *r,
+					const struct check *c)
+{
+	struct policy_verdict v, l;
+	bool own = r->ops->is_host_addr(r->ctx, &c->addr);
+
+	v = policy_judge_addr(r->policy, &c->addr, c->proto, c->port);
+	if (v.reason == POLICY_DENIED ||
+	    (v.reason == POLICY_ALLOWED &&
+	     (!own || (v.flags & POLICY_F_PRIVATE))))
+		return v;
+	l = lease_judge(r->leases, r->policy, &c->addr, c->proto, c->port,
+			NULL);
+	if (l.reason == POLICY_ALLOWED &&
+	    (!own || (l.flags & POLICY_F_PRIVATE)))
+		return l;
+	if (own)
+		return (struct policy_verdict){ POLICY_PRIVATE, POLICY_NO_ENTRY,
+						0 };
+	return l.reason == POLICY_PORT ? l : v;
+}
+
 static struct policy_verdict judge(const struct resolver *r,
 				   const struct check *c)
 {
-	struct policy_verdict v;
-
-	if (!c->is_addr)
-		return policy_judge_name_port(r->policy, &c->host, c->proto,
-					      c->port);
-	v = policy_judge_addr(r->policy, &c->addr, c->proto, c->port);
-	if (v.reason == POLICY_NOT_LISTED || v.reason == POLICY_PRIVATE) {
-		struct policy_verdict l =
-			lease_judge(r->leases, r->policy, &c->addr, c->proto,
-				    c->port, NULL);
-
-		if (l.reason != POLICY_NOT_LISTED)
-			return l;
-	}
-	return v;
+	if (c->is_addr)
+		return judge_addr(r, c);
+	return policy_judge_name_port(r->policy, &c->host, c->proto, c->port);
 }
 
 void check_answer(struct resolver *r, const struct question *q)
