@@ -346,13 +346,14 @@ static bool is_living(const char *base, const char *id)
 
 /* The list of a running sandbox, malloc'ed, or NULL: what a killed run left
    would take entries without effect. */
-static char *find_living(const char *base, const char *id)
+static char *find_living(const char *base, const char *id, bool *ret_lives)
 {
 	_cleanup_(fd_closep) int guard = -1;
 	char path[PATH_MAX + 128];
 
 	guard = lock_base(base, NULL);
-	if (guard < 0 || !is_living(base, id))
+	*ret_lives = guard >= 0 && is_living(base, id);
+	if (!*ret_lives)
 		return NULL;
 	(void)snprintf(path, sizeof(path), "%s/%s/allowlist", base, id);
 	return realpath(path, NULL);
@@ -444,6 +445,7 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 {
 	char base[PATH_MAX], list[PATH_MAX + 128];
 	_cleanup_(freep) char *real = NULL;
+	bool lives = false;
 	int r;
 
 	if (!rundir_is_name(target))
@@ -454,7 +456,12 @@ int rundir_find_list(const char *target, char *ret_path, size_t size,
 	r = base_dir(base, sizeof(base), err);
 	if (r < 0)
 		return r;
-	real = find_living(base, target);
+	real = find_living(base, target, &lives);
+	if (!real && lives)
+		return err_set(err, -ENOENT,
+			       "the list of '%s' is gone; it runs on with what "
+			       "the list said",
+			       target);
 	if (!real) {
 		r = project_path(target, list, sizeof(list), err);
 		if (r < 0)

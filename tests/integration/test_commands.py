@@ -447,6 +447,21 @@ def test_what_is_no_list(lab, project, what):
     assert r.rc == 125 and "odd.hosts" in r.err
 
 
+def test_list_that_is_gone(lab, project):
+    p = project("lost")
+    p.put("good.example.org\n")
+    d = Driven(lab, args=["-p", "lost"])
+    text = p.text
+    p.remove()
+    r = p.ctl("allow", TWO)
+    assert r.returncode == 1 and "the list of 'lost' is gone" in r.stderr
+    assert d.open(GOOD) is None
+    p.put(text)
+    done(p.ctl("allow", TWO))
+    assert d.open(TWO) is None
+    d.p.finish()
+
+
 # --- lint ---
 
 def test_lint(lab, project):
