@@ -23,6 +23,7 @@
 #include "cmd/presets.h"
 #include "cmd/rundir.h"
 #include "policy/edit.h"
+#include "policy/lint.h"
 #include "policy/policy.h"
 #include "policy/preset.h"
 
@@ -68,11 +69,49 @@ static int check_entries(const struct edit_job *job, struct err *err)
 	return presets_print_errors(b);
 }
 
-static int check_list(const struct edit_job *job, struct err *err)
+/* Is this one of the entries of the command line? */
+static bool is_ours(const struct edit_job *job, const struct policy *p,
+		    uint32_t entry)
+{
+	char text[POLICY_PRINT_MAX], ours[POLICY_PRINT_MAX];
+	size_t i;
+
+	(void)policy_entry_print(p, entry, text);
+	for (i = 0; i < job->result.n_notes; i++) {
+		const char *e = job->result.notes[i].entry;
+
+		if (policy_line_print(e, strlen(e), false, ours, NULL) > 0 &&
+		    !strcmp(text, ours))
+			return true;
+	}
+	return false;
+}
+
+/* Says of entries that were added in vain what denies them. */
+static void warn_of_vain(const struct edit_job *job, const struct policy *p)
+{
+	_cleanup_(lint_freep) struct lint *l = NULL;
+	char line[LINE_LEN];
+	size_t i;
+
+	if ((job->edit.op != POLICY_EDIT_ALLOW &&
+	     job->edit.op != POLICY_EDIT_SET) ||
+	    policy_lint(p, LINT_BIT(LINT_NEVER), &l) < 0)
+		return; /* the entries are written all the same */
+	for (i = 0; i < lint_n(l, NULL); i++)
+		if (is_ours(job, p, lint_at(l, i)->entry))
+			log_warn("%s", policy_error_format(&lint_at(l, i)->at,
+							   line, sizeof(line)));
+}
+
+/* Return: errors of the list (told if @tell), or negative errno. */
+static int check_list(const struct edit_job *job, bool tell, struct err *err)
 {
 	_cleanup_(preset_set_freep) struct preset_set *presets = NULL;
 	_cleanup_(policy_builder_freep) struct policy_builder *b = NULL;
+	_cleanup_(policy_freep) struct policy *p = NULL;
 	int r = presets_builder(&b, &presets, err);
+	size_t n = 0;
 
 	if (r < 0)
 		return r;
@@ -80,7 +119,12 @@ static int check_list(const struct edit_job *job, struct err *err)
 				    job->result.len);
 	if (r < 0)
 		return err_set_errno(err, r, "cannot check the list");
-	return presets_print_errors(b);
+	(void)policy_builder_errors(b, &n);
+	if (n > 0)
+		return tell ? presets_print_errors(b) : (int)n;
+	if (policy_build(b, &p) == 0)
+		warn_of_vain(job, p);
+	return 0;
 }
 
 /* ---- the file ---- */
@@ -252,12 +296,12 @@ static bool apply(const struct edit_job *job)
 		any = true;
 		ok = reload(all[i].id) && ok;
 	}
-	/* Nobody reads it now, so nobody else would say it. */
-	n = any ? 0 : check_list(job, &err);
-	if (n != 0)
+	/* If a sandbox reads it, that one has told the errors. */
+	n = check_list(job, !any, &err);
+	if (n != 0 && !any)
 		log_err("it is written, but nothing can run with this list: %s",
 			n < 0 ? err.msg : "mend it first");
-	return ok && n == 0;
+	return ok && (any || n == 0);
 }
 
 /* ---- the commands ---- */

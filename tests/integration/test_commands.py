@@ -128,7 +128,7 @@ def test_workflow(lab, project, who):
     assert d.open(GOOD) is None
     assert d.open(TWO)
     assert p.entries() == [GOOD]
-    done(p.ctl("deny", GOOD))
+    assert done(p.ctl("deny", GOOD)).stderr == ""
     assert d.open(GOOD)
     r = done(p.ctl("allow", GOOD))
     assert f"'!{GOOD}'" in r.stderr
@@ -445,6 +445,24 @@ def test_what_is_no_list(lab, project, what):
         assert os.lstat(p.path).st_size == size
     r = lab.run(["true"], args=["-p", "odd"])
     assert r.rc == 125 and "odd.hosts" in r.err
+
+
+def test_added_in_vain(lab, project):
+    """An entry that another one still denies: egret says which."""
+    p = project("vain")
+    p.put("!*.example.org\n!ads.example.org\nx.test\n!x.test\n")
+    r = done(p.ctl("allow", "GOOD.example.org", "ads.example.org",
+                   "a.example.net"))
+    lines = r.stderr.splitlines()
+    assert "'!ads.example.org'" in lines[0]
+    assert [x.split(": this entry")[0] for x in lines[1:]] == [
+        f"egret: {p.path}:4:1", f"egret: {p.path}:5:1"]
+    assert all("'!*.example.org'" in x for x in lines[1:])
+    d = Driven(lab, args=["-p", "vain"])
+    r = done(p.ctl("allow", GOOD))
+    assert f"{p.path}:4:1: this entry opens nothing" in r.stderr
+    assert d.open(GOOD)
+    d.p.finish()
 
 
 def test_list_that_is_gone(lab, project):
