@@ -265,7 +265,8 @@ static bool is_same_policy(const struct policy *a, const struct policy *b)
 	return true;
 }
 
-int gateway_policy_load(struct gateway *gw)
+/* @watch: the one that tells of a change, if one does. */
+static int load(struct gateway *gw, struct policyfile_watch *watch)
 {
 	_cleanup_(loaderrors_done) struct loaderrors errors = { .n = 0 };
 	struct policy *p = NULL, *old = gw->policy;
@@ -273,6 +274,10 @@ int gateway_policy_load(struct gateway *gw)
 	int r;
 
 	r = policyfile_load(gw->cfg->sources, &p, loaderrors_add, &errors);
+	if (watch && policyfile_watch_more(watch)) {
+		policy_free(p);
+		return 0;
+	}
 	if (r < 0) {
 		tell_errors(gw, &errors);
 		return r;
@@ -295,9 +300,16 @@ int gateway_policy_load(struct gateway *gw)
 	return 0;
 }
 
+int gateway_policy_load(struct gateway *gw)
+{
+	return load(gw, NULL);
+}
+
 void gateway_policy_reload(void *ctx)
 {
-	(void)gateway_policy_load(ctx); /* it tells what is wrong itself */
+	struct gateway *gw = ctx;
+
+	(void)load(gw, gw->watch); /* it tells what is wrong itself */
 }
 
 void gateway_hostaddr_changed(void *ctx)

@@ -5,7 +5,10 @@
  * Theory of operation. inotify watches directories, not files: a watch on a
  * file dies with the first rename over it. A closed or renamed file is read at
  * once. A write without close (IN_MODIFY) may be the middle of something: it
- * waits for QUIET_MS of silence. The watch keeps the descriptors that reading
+ * waits for QUIET_MS of silence. The next edit may have begun, and have emptied
+ * the file, when the last one is read: so what was loaded counts only if no
+ * further event came meanwhile (policyfile_watch_more()). Neither waits longer
+ * than PATIENCE_MS. The watch keeps the descriptors that reading
  * takes, or a command that has filled the table could keep an edit out.
  *
  * SECURITY. Masks keep the command from writing the files that are there when
@@ -31,6 +34,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/loop.h"
@@ -38,7 +42,9 @@
 #include "policy/policy.h"
 
 /* Well below the 100 ms in which an edit must apply. */
-#define QUIET_MS 25
+#define QUIET_MS    50
+#define PATIENCE_MS 80U
+#define READS_MAX   64 /* of events, at a time */
 #define WATCH_MASK                                                  \
 	(IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM | \
 	 IN_CREATE | IN_DELETE | IN_ATTRIB)
@@ -55,9 +61,11 @@ struct policyfile_watch {
 	void *ctx;
 	struct loop_fd fd_watch;
 	struct loop_timer quiet;
+	uint64_t since_ms; /* of the first event that isn't dealt with */
 	int fd;
 	int spare[SPARE_FDS];
-	int wd[POLICYFILE_FILES_MAX]; /* of the directories; -1: none */
+	int wd[POLICYFILE_FILES_MAX];	     /* of the directories; -1: none */
+	int target_wd[POLICYFILE_FILES_MAX]; /* of where links lead to */
 };
 
 static const char *base_name(const struct policyfile *f)
@@ -148,7 +156,9 @@ static int load_file(struct policy_builder *b, const struct policyfile *f,
 	int r;
 
 	fd = open_file(f, &err);
-	if (fd == -ENOENT && !f->must_exist)
+	/* One that was there may hold denials: its end is no edit. */
+	if (fd == -ENOENT && !f->must_exist &&
+	    !(f->is_pinned && f->file_fd >= 0))
 		return 0;
 	r = fd < 0 ? fd : check_identity(f, fd, &err);
 	if (r == 0)
@@ -256,25 +266,41 @@ int policyfile_pin(struct policyfile_sources *s, struct err *err)
 	return 0;
 }
 
-static int watch_file(struct policyfile_watch *w, const struct policyfile *f,
-		      int *ret_wd, struct err *err)
+/* Of a symbolic link, writes to the file that it leads to count too. */
+static int watch_target(struct policyfile_watch *w, size_t i)
 {
+	const struct policyfile *f = &w->sources->files[i];
+	char path[PATH_MAX], target[PATH_MAX];
+	int wd = -1, r = 0;
+
+	if (readlinkat(f->dir_fd, base_name(f), target, sizeof(target)) >= 0) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s",
+			       f->dir_fd, base_name(f));
+		wd = inotify_add_watch(w->fd, path, TARGET_MASK);
+		if (wd < 0 && errno != ENOENT)
+			r = -errno;
+	}
+	if (w->target_wd[i] >= 0 && w->target_wd[i] != wd)
+		(void)inotify_rm_watch(w->fd, w->target_wd[i]); /* or gone */
+	w->target_wd[i] = wd;
+	return r;
+}
+
+static int watch_file(struct policyfile_watch *w, size_t i, struct err *err)
+{
+	const struct policyfile *f = &w->sources->files[i];
 	char path[64];
-	char target[PATH_MAX];
+	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->dir_fd);
-	*ret_wd = inotify_add_watch(w->fd, path, WATCH_MASK | IN_ONLYDIR);
-	if (*ret_wd < 0)
+	w->wd[i] = inotify_add_watch(w->fd, path, WATCH_MASK | IN_ONLYDIR);
+	if (w->wd[i] < 0)
 		return err_set_errno(err, -errno,
 				     "cannot watch the directory of '%s'",
 				     f->path);
-	/* Of a symbolic link, writes to the file that it leads to count too. */
-	if (readlinkat(f->dir_fd, base_name(f), target, sizeof(target)) < 0)
-		return 0;
-	(void)snprintf(target, sizeof(target), "%s/%s", path, base_name(f));
-	if (inotify_add_watch(w->fd, target, TARGET_MASK) < 0 &&
-	    errno != ENOENT)
-		return err_set_errno(err, -errno, "cannot watch '%s'", f->path);
+	r = watch_target(w, i);
+	if (r < 0)
+		return err_set_errno(err, r, "cannot watch '%s'", f->path);
 	return 0;
 }
 
@@ -286,10 +312,10 @@ static int lay_watches(struct policyfile_watch *w, struct err *err)
 	for (i = 0; i < w->sources->n_files; i++) {
 		/* A directory that isn't there has nothing to read, now or
 		   later. */
-		w->wd[i] = -1;
+		w->wd[i] = w->target_wd[i] = -1;
 		if (w->sources->files[i].dir_fd < 0)
 			continue;
-		r = watch_file(w, &w->sources->files[i], &w->wd[i], err);
+		r = watch_file(w, i, err);
 		if (r < 0)
 			return r;
 	}
@@ -318,9 +344,17 @@ static int take_spare(struct policyfile_watch *w)
 
 static void tell_changed(struct policyfile_watch *w)
 {
+	size_t i;
+
 	loop_del_timer(&w->quiet);
+	/* Before it is read: a write after that is noticed. */
+	for (i = 0; i < w->sources->n_files; i++)
+		if (w->wd[i] >= 0)
+			(void)watch_target(w, i); /* the name still counts */
 	release_spare(w);
 	w->changed(w->ctx);
+	if (!loop_timer_is_set(&w->quiet))
+		w->since_ms = 0;
 	(void)take_spare(w); /* what was free a moment ago still is */
 }
 
@@ -335,6 +369,8 @@ static bool concerns_us(const struct policyfile_watch *w,
 {
 	size_t i;
 
+	if (ev->mask & IN_IGNORED)
+		return false; /* the end of a watch, told before if need be */
 	if (!ev->len || (ev->mask & IN_Q_OVERFLOW))
 		return true;
 	for (i = 0; i < w->sources->n_files; i++)
@@ -344,17 +380,14 @@ static bool concerns_us(const struct policyfile_watch *w,
 	return false;
 }
 
-static void on_inotify(struct loop_fd *lw, uint32_t events)
-{
-	struct policyfile_watch *w =
-		container_of(lw, struct policyfile_watch, fd_watch);
-	char buf[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)]
-		__attribute__((aligned(__alignof__(struct inotify_event))));
-	bool now = false, later = false;
-	ssize_t n, at;
+enum news { NEWS_NONE, NEWS_LATER, NEWS_NOW };
 
-	(void)events;
-	n = read(w->fd, buf, sizeof(buf));
+/* What the last of a buffer's events means; @news if none is ours. */
+static enum news look_at(const struct policyfile_watch *w, const char *buf,
+			 ssize_t n, enum news news)
+{
+	ssize_t at;
+
 	for (at = 0; at < n;) {
 		const struct inotify_event *ev =
 			(const struct inotify_event *)(const void *)(buf + at);
@@ -362,16 +395,59 @@ static void on_inotify(struct loop_fd *lw, uint32_t events)
 		at += (ssize_t)(sizeof(*ev) + ev->len);
 		if (!concerns_us(w, ev))
 			continue;
-		if (ev->mask & (IN_MODIFY | IN_CREATE | IN_ATTRIB))
-			later = true;
-		else
-			now = true;
+		news = ev->mask & (IN_MODIFY | IN_CREATE | IN_ATTRIB)
+			       ? NEWS_LATER
+			       : NEWS_NOW;
 	}
-	if (now)
+	return news;
+}
+
+static enum news read_events(struct policyfile_watch *w)
+{
+	char buf[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)]
+		__attribute__((aligned(__alignof__(struct inotify_event))));
+	enum news news = NEWS_NONE;
+	unsigned int i;
+
+	for (i = 0; i < READS_MAX; i++) {
+		ssize_t n = read(w->fd, buf, sizeof(buf));
+
+		if (n <= 0)
+			break;
+		news = look_at(w, buf, n, news);
+	}
+	if (news != NEWS_NONE && !w->since_ms)
+		w->since_ms = clock_now_ms();
+	return news;
+}
+
+static bool is_late(const struct policyfile_watch *w)
+{
+	return clock_now_ms() - w->since_ms >= PATIENCE_MS;
+}
+
+static void on_inotify(struct loop_fd *lw, uint32_t events)
+{
+	struct policyfile_watch *w =
+		container_of(lw, struct policyfile_watch, fd_watch);
+	enum news news = read_events(w);
+
+	(void)events;
+	if (news == NEWS_NONE)
+		return;
+	if (news == NEWS_NOW || is_late(w) ||
+	    loop_set_timer(w->loop, &w->quiet, QUIET_MS, on_quiet) < 0)
 		tell_changed(w);
-	else if (later &&
-		 loop_set_timer(w->loop, &w->quiet, QUIET_MS, on_quiet) < 0)
-		tell_changed(w);
+}
+
+bool policyfile_watch_more(struct policyfile_watch *w)
+{
+	enum news news = read_events(w);
+
+	if (news == NEWS_NONE || is_late(w))
+		return false;
+	return loop_set_timer(w->loop, &w->quiet,
+			      news == NEWS_NOW ? 0 : QUIET_MS, on_quiet) == 0;
 }
 
 int policyfile_watch_new(struct policyfile_watch **ret, struct loop *loop,

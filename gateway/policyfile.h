@@ -75,6 +75,15 @@ int policyfile_watch_new(struct policyfile_watch **ret, struct loop *loop,
 			 const struct policyfile_sources *s,
 			 policyfile_changed_fn *changed, void *ctx,
 			 struct err *err);
+
+/**
+ * policyfile_watch_more() - in @changed, after reading: has more happened
+ * meanwhile
+ *
+ * Return: true if what was read may be the middle of an edit; @changed will be
+ * called again, soon. False at the latest after a few of these.
+ */
+bool policyfile_watch_more(struct policyfile_watch *w);
 void policyfile_watch_free(struct policyfile_watch *w);
 void policyfile_watch_freep(struct policyfile_watch **w);
 

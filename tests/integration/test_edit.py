@@ -288,3 +288,337 @@ def test_project_file_is_made_and_edited(lab):
         assert "good.example.org" in f.read().splitlines()
     p.finish()
     os.unlink(path)
+
+
+# --- edits of every kind, while it runs ---
+
+def settled(d, want, within=3):
+    """Wait until the names answer as wanted; {name: rcode}."""
+    end = time.monotonic() + within
+    while True:
+        got = {n: d.ask(f"dns {n}") for n in want}
+        if got == want or time.monotonic() > end:
+            assert got == want
+            return
+        time.sleep(0.01)
+
+
+YES, NO = "NOERROR", "NXDOMAIN"
+GOOD, TWO = "good.example.org", "two.example.org"
+
+
+def driven(lab, allowlist=None, **kw):
+    d = Driven(lab, allowlist, **kw)
+    d.p.expected.exact |= {GOOD, TWO, "three.example.org"}
+    return d
+
+
+def test_deleted_and_created_again(lab, project):
+    """The policy stays, one sentence says why; a new file is obeyed."""
+    d = driven(lab, args=["-p", "ways"])
+    settled(d, {GOOD: YES, TWO: NO})
+    os.unlink(project)
+    d.p.err.wait(r"^egret: .*ways\.hosts.*$")
+    settled(d, {GOOD: YES, TWO: NO})
+    n = n_policy(d.p)
+    put(project, TWO + "\n")
+    policy_seen(d.p, n + 1)
+    settled(d, {GOOD: NO, TWO: YES})
+    r = d.p.finish()
+    said = [x for x in r.err.splitlines() if "cannot open" in x]
+    assert len(said) == 1, r.err
+
+
+def test_deleted_where_the_command_may_write(lab):
+    path = lab.write("gone.hosts", GOOD + "\n")
+    d = driven(lab, path)
+    settled(d, {GOOD: YES, TWO: NO})
+    os.unlink(path)
+    d.p.err.wait(r"^egret: .*gone\.hosts.*$")
+    put(path, TWO + "\n")
+    d.p.err.wait(r"^egret: .*gone\.hosts was replaced.*$")
+    settled(d, {GOOD: YES, TWO: NO})
+    d.p.finish()
+
+
+def test_always_file_with_a_denial_is_deleted(lab):
+    """Its end would open what it denies, so it is no edit."""
+    path = os.path.join(lab.homes["user"], "config/egret/always.hosts")
+    lab.run(["true"], args=["-p", "ways"])
+    put(path, f"!{TWO}\n")
+    try:
+        d = driven(lab, allow=[GOOD, TWO])
+        settled(d, {GOOD: YES, TWO: NO})
+        os.unlink(path)
+        d.p.err.wait(r"^egret: .*always\.hosts.*$")
+        settled(d, {GOOD: YES, TWO: NO})
+        put(path, "# nothing\n")
+        settled(d, {GOOD: YES, TWO: YES})
+        d.p.finish()
+    finally:
+        os.unlink(path)
+
+
+def test_truncated_first_written_later(lab, project):
+    """An editor that takes its time; and one that never closes the file."""
+    d = driven(lab, args=["-p", "ways"])
+    settled(d, {GOOD: YES, TWO: NO})
+    with open(project, "w", encoding="ascii") as f:
+        settled(d, {GOOD: NO, TWO: NO})     # empty allows nothing
+        f.write(GOOD + "\n")
+        f.flush()
+        settled(d, {GOOD: YES, TWO: NO})
+        f.write(TWO + "\n")
+        f.flush()
+        settled(d, {GOOD: YES, TWO: YES})
+    d.p.finish()
+
+
+def test_link_swapped_and_its_new_target_written(lab, project):
+    """Writes to where the link leads now count, to the old target don't."""
+    d = driven(lab, args=["-p", "ways"])
+    folder = os.path.dirname(project)
+    a, b = os.path.join(folder, "a.txt"), os.path.join(folder, "b.txt")
+    try:
+        put(a, GOOD + "\n")
+        put(b, TWO + "\n")
+        for target in (a, b):
+            os.symlink(os.path.basename(target), project + ".new")
+            os.rename(project + ".new", project)
+            settled(d, {GOOD: YES if target == a else NO,
+                        TWO: NO if target == a else YES})
+        n = n_policy(d.p)
+        put(b, f"{GOOD}\n{TWO}\n")
+        policy_seen(d.p, n + 1)
+        settled(d, {GOOD: YES, TWO: YES})
+        put(a, "# nothing\n")
+        settled(d, {GOOD: YES, TWO: YES})
+    finally:
+        d.p.finish()
+        os.unlink(a)
+        os.unlink(b)
+
+
+@pytest.mark.parametrize("way", ["write", "rename"])
+def test_a_hundred_edits_in_a_second(lab, project, way):
+    """The last one wins; a name that no version lists is never answered; the
+    connection that every version allows goes on; no descriptor is left."""
+    keep = f"{T}:{PORTS}\n"
+    put(project, keep)
+    d = Driven(lab, None, args=["-p", "ways"],
+               flows=[("11.0.2.20", "tcp", p) for p in (ECHO, TICK, IDLE)])
+    d.p.expected.exact |= {GOOD, TWO, T}
+    assert d.ask(f"tcp {T} {ECHO}")["err"] is None
+    fds = f"/proc/{d.p.gateway()}/fd"       # closed to root of a namespace
+    before = 0 if lab.rootless else len(os.listdir(fds))
+    t = time.monotonic()
+    for i in range(99):
+        put(project, keep + (GOOD if i % 2 else TWO) + "\n", way)
+        assert d.ask("dns three.example.org") == NO
+        # A writer that is held up leaves an empty list for a moment.
+        if i % 10 == 0 and way == "rename":
+            assert d.ask(f"tcp {T} {ECHO}")["err"] is None
+    put(project, f"{keep}{GOOD}\n{TWO}\n", way)
+    print("100 edits in", time.monotonic() - t, "s")
+    settled(d, {GOOD: YES, TWO: YES, "three.example.org": NO})
+    put(project, f"{keep}{TWO}\n", way)
+    settled(d, {GOOD: NO, TWO: YES})
+    assert lab.rootless or len(os.listdir(fds)) <= before + 2
+    d.p.finish()
+
+
+def test_edits_during_a_download_change_no_byte(lab):
+    from servers import SOURCE
+    n = 30 << 20
+    path = lab.write("down.hosts", f"{T}:{SOURCE}\n")
+    code = f"""
+s = tcp('{T}', {SOURCE})
+s.sendall(b'{n}\\n')
+got, h = 0, hashlib.sha256()
+out(up=1)
+while got < {n}:
+    d = s.recv(1 << 16)
+    if not d:
+        break
+    if got >> 20 != got + len(d) >> 20:
+        time.sleep(0.02)        # long enough for some edits
+    got += len(d)
+    h.update(d)
+out(got=got, same=h.digest() == hashlib.sha256(stream({n})).digest())
+"""
+    p = lab.spawn_py(code, allowlist=path,
+                     flows=[("11.0.2.20", "tcp", SOURCE)])
+    p.expected.exact.add(T)
+    p.out.wait('"up"')
+    edits = 0
+    while not p.out.eof and b'"got"' not in p.out.data:
+        # Of one length, so that the file is never cut short.
+        text = f"{T}:{SOURCE}\nx{edits:06}.example.org\n11.0.{edits % 9}.7\n"
+        with open(path, "r+" if edits else "w", encoding="ascii") as f:
+            f.write(text)
+        edits += 1
+        time.sleep(0.005)
+    j = p.finish().json
+    assert j == {"got": n, "same": True} and edits > 20, (j, edits, p.result.err)
+
+
+# --- what an edit leaves behind ---
+
+def shown(lab, ident):
+    r = lab.ctl("show", ident, "--json")
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)
+
+
+def test_learned_addresses_leave_with_their_last_entry(lab):
+    """One address of two names: it stays until both are gone."""
+    lab.dns.add("shared.example.org", A="11.0.2.11")
+    path = lab.write("learn.hosts", f"{TWO}\nshared.example.org\n{GOOD}\n")
+    d = driven(lab, path)
+    d.p.expected.exact.add("shared.example.org")
+    ident = f"run-{d.p.pid}"
+    for name in (TWO, "shared.example.org", GOOD):
+        assert d.ask(f"dns {name}") == YES
+
+    def learned():
+        return {(x["addr"]) for x in shown(lab, ident)["learned"]}
+    assert {"11.0.2.10", "11.0.2.11"} <= learned()
+    n = n_policy(d.p)
+    put(path, f"shared.example.org\n{GOOD}\n")
+    policy_seen(d.p, n + 1)
+    assert "11.0.2.11" in learned()
+    assert d.ask("tcp 11.0.2.11 443")["err"] is None
+    put(path, f"{GOOD}\n")
+    policy_seen(d.p, n + 2)
+    assert learned() == {"11.0.2.10"}
+    assert d.ask("tcp 11.0.2.11 443")["err"] == "ECONNREFUSED"
+    assert d.ask("tcp 11.0.2.10 443")["err"] is None
+    d.p.finish()
+
+
+def test_denied_names_leave_the_answer_cache(lab):
+    """Allowed again, a name is asked anew: its address may have changed."""
+    path = lab.write("cache.hosts", f"{GOOD}\n{TWO}\n")
+    d = driven(lab, path)
+    marks = len(lab.dns.log)
+
+    def asked():
+        return sum(q.name.rstrip(".") == TWO for q in lab.dns.log[marks:])
+    for _ in range(3):
+        assert d.ask(f"dns {TWO}") == YES
+    once = asked()
+    assert once >= 1
+    n = n_policy(d.p)
+    put(path, f"{GOOD}\n{TWO}\n!{TWO}\n")
+    policy_seen(d.p, n + 1)
+    assert d.ask(f"dns {TWO}") == NO
+    assert d.ask("tcp 11.0.2.11 443")["err"] == "ECONNREFUSED"
+    assert asked() == once
+    put(path, f"{GOOD}\n{TWO}\n")
+    policy_seen(d.p, n + 2)
+    assert d.ask(f"dns {TWO}") == YES
+    assert asked() > once
+    d.p.finish()
+
+
+# --- what can't be a list ---
+
+def make_bad(path, kind):
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "directory":
+        os.mkdir(path)
+    elif kind == "device":
+        os.symlink("/dev/zero", path)
+    elif kind == "socket":
+        import socket
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+    elif kind == "huge":
+        with open(path, "wb") as f:
+            f.truncate(100 << 20)
+    elif kind == "huge text":
+        text = b"good.example.org\n" * (100 << 16)
+        with open(path, "wb") as f:     # not empty for long
+            f.write(text)
+    elif kind == "binary":
+        with open(path, "wb") as f:
+            f.write(bytes(range(256)) * 64)
+
+
+def take_away(path):
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+BAD = ["fifo", "directory", "device", "socket", "huge", "huge text", "binary"]
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_list_at_the_start(lab, kind):
+    path = os.path.join(lab.work(), "bad.hosts")
+    make_bad(path, kind)
+    try:
+        r = lab.spawn(["echo", "started"], args=["--allowlist", path],
+                      stdin=-3).finish(timeout=10)
+    finally:
+        take_away(path)
+    assert r.rc == 125 and r.out == ""
+    assert r.err.startswith("egret: ") and path in r.err, r.err[:500]
+    assert all(x.startswith("egret: ") for x in r.err.splitlines()), r.err
+    assert len(r.err) < 200000
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_list_swapped_in(lab, project, kind):
+    """The old policy stays whole, and a good list counts again."""
+    d = driven(lab, args=["-p", "ways"])
+    settled(d, {GOOD: YES, TWO: NO})
+    bad = project + ".bad"
+    make_bad(bad, kind)
+    if os.path.isdir(bad) and not os.path.islink(bad):
+        os.unlink(project)      # no rename puts a directory over a file
+    os.rename(bad, project)
+    d.p.err.wait(r"^egret: .*ways\.hosts.*$")
+    settled(d, {GOOD: YES, TWO: NO})
+    take_away(project)
+    put(project, TWO + "\n")
+    settled(d, {GOOD: NO, TWO: YES})
+    d.p.finish()
+
+
+@pytest.mark.parametrize("kind", ["huge", "huge text", "binary"])
+def test_bad_content_written_in_place(lab, kind):
+    path = lab.write("place.hosts", GOOD + "\n")
+    d = driven(lab, path)
+    settled(d, {GOOD: YES, TWO: NO})
+    make_bad(path, kind)
+    d.p.err.wait(r"^egret: .*place\.hosts.*$")
+    settled(d, {GOOD: YES, TWO: NO})
+    put(path, TWO + "\n")
+    settled(d, {GOOD: NO, TWO: YES})
+    d.p.finish()
+
+
+# --- what a killed run leaves ---
+
+def test_stale_directory_is_cleaned_at_the_next_start(lab):
+    import signal
+    lab.dirs_may_stay = True
+    p = lab.spawn_py("out(up=1)\ntime.sleep(60)", allow=[GOOD])
+    p.out.wait("up")
+    base = os.path.join(lab.homes["user"], "run/egret")
+    left = os.path.join(base, f"run-{p.pid}")
+    assert {"allowlist", "control.sock", "lock"} <= set(os.listdir(left))
+    os.kill(p.pid, signal.SIGKILL)
+    p.finish(check=False)
+    assert os.path.isdir(left)
+    r = lab.ctl("ps", "--json")
+    assert r.returncode == 0 and f"run-{p.pid}" not in r.stdout
+    assert lab.ctl("show", f"run-{p.pid}").returncode == 1
+    assert lab.ctl("allow", f"run-{p.pid}", TWO).returncode == 1
+    r = lab.run(["ls", "/"], allow=[GOOD])
+    assert r.rc == 0
+    assert not os.path.exists(left), os.listdir(left)
