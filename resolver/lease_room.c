@@ -6,21 +6,25 @@
  * flow, none that somebody waits for, and none of the answer that needs the
  * room. If nothing can go, the answer is refused.
  *
- * Besides the number of leases their cost is limited: what the kernel keeps for
- * them, and what it takes to remove all of it in one edit. An address costs by
- * the sets of ports of the names that lead to it:
+ * Besides the number of leases their cost is limited: the kernel's memory, and
+ * the time it takes to remove all of them in one edit. An address costs by the
+ * sets of ports of the names that lead to it:
  *
- *   - a port for itself, and each of a range of up to 64, is an element of a
+ *   - a port by itself, and each of a range of up to 64, is an element of a
  *     hash set: 1. So is `:*`, and ICMP;
- *   - a wider range is an element of an interval set, of which the kernel
- *     removes one in a time that grows with the number of all: 512. The cap
- *     allows 512 of them, whose removal takes less than 100 ms;
+ *   - a wider range is an element of an interval set, which the kernel searches
+ *     for each one that it removes: 512. So there are at most 512, and all are
+ *     removed in less than 100 ms; 5 000 would take seconds;
  *   - a special-purpose address has all its ranges in an interval set: 512.
  *
- * Narrow ranges of several names may join to one wide range, which has more
- * than 64 ports: where an address has more than one set, each port of a narrow
- * range costs 8, so that 65 cost no less than a wide one. With that a lease
- * that ends never makes the others dearer.
+ * The dearest edit takes back as many hash elements as the cap allows, about
+ * 1.5 us each. Nobody waits for that but the gateway itself: connections are
+ * cut before.
+ *
+ * Narrow ranges of several names may join to a wide one, of 65 ports or more:
+ * where an address has more than one set, each port of a narrow range costs 8,
+ * so that 65 cost no less than a wide range. That way a lease that ends never
+ * makes the others dearer.
  */
 #include "resolver/lease_internal.h"
 
@@ -30,7 +34,7 @@
 #define COST_SHARED	8U
 #define N_NOMAIL_RANGES 4U /* what `:*` is in an interval set */
 
-_Static_assert(COST_SHARED *(SINGLES_MAX + 1) >= COST_INTERVAL,
+_Static_assert((SINGLES_MAX + 1) * COST_SHARED >= COST_INTERVAL,
 	       "ranges that join would be too cheap");
 
 /* ---- cost ---- */
