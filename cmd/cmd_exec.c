@@ -193,6 +193,7 @@ static int spawn(struct exec *x, struct err *err)
 	x->join.close_fds = own;
 	x->join.n_close_fds = ARRAY_SIZE(own);
 	x->pid = join_spawn(&x->join, err);
+	x->join.close_fds = NULL;
 	for (i = 0; i < 3; i++)
 		if (x->join.command.stdio[i] > 2)
 			fd_closep(&x->join.command.stdio[i]);

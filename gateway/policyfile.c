@@ -395,9 +395,10 @@ static enum news look_at(const struct policyfile_watch *w, const char *buf,
 		at += (ssize_t)(sizeof(*ev) + ev->len);
 		if (!concerns_us(w, ev))
 			continue;
-		news = ev->mask & (IN_MODIFY | IN_CREATE | IN_ATTRIB)
-			       ? NEWS_LATER
-			       : NEWS_NOW;
+		if (ev->mask & (IN_MODIFY | IN_CREATE | IN_ATTRIB))
+			news = NEWS_LATER;
+		else
+			news = NEWS_NOW;
 	}
 	return news;
 }
