@@ -48,8 +48,9 @@ static uint32_t special_cost(const struct policy_port *pp)
 {
 	if (!(pp->flags & POLICY_F_PRIVATE))
 		return 0;
-	return pp->flags & POLICY_F_NOMAIL ? N_NOMAIL_RANGES * COST_INTERVAL
-					   : COST_INTERVAL;
+	if (pp->flags & POLICY_F_NOMAIL)
+		return N_NOMAIL_RANGES * COST_INTERVAL;
+	return COST_INTERVAL;
 }
 
 static bool is_next(const struct policy_port *a, const struct policy_port *b)
