@@ -20,29 +20,25 @@
 #define ZONE	   "check.egret.internal"
 #define ANSWER_MAX 4096
 
-/* "203.0.113.7" is 203-0-113-7.ip4, "2001:db8::1" is 2001-db8--1.ip6. */
-static void label_of_addr(const struct policy_question *q, char *host)
-{
-	char *at;
-
-	for (at = host; *at; at++)
-		if (*at == '.' || *at == ':')
-			*at = '-';
-	(void)strcpy(at, q->addr.family == AF_INET6 ? ".ip6" : ".ip4");
-}
-
 static int name_of(const struct policy_question *q, char *dst, size_t size,
 		   struct err *err)
 {
-	char host[DNSNAME_STR_LEN + 8];
+	const char *kind = "";
+	char host[DNSNAME_STR_LEN], *at;
 	struct dnsname n;
 	int len;
 
 	(void)policy_question_host(q, host);
-	if (q->addr.family)
-		label_of_addr(q, host);
-	len = snprintf(dst, size, "_%u._%s.%s." ZONE, q->port,
-		       policy_proto_str(q->proto), host);
+	if (q->addr.family) {
+		/* "203.0.113.7" is 203-0-113-7.ip4, "2001:db8::1" is
+		   2001-db8--1.ip6. */
+		kind = q->addr.family == AF_INET6 ? ".ip6" : ".ip4";
+		for (at = host; *at; at++)
+			if (*at == '.' || *at == ':')
+				*at = '-';
+	}
+	len = snprintf(dst, size, "_%u._%s.%s%s." ZONE, q->port,
+		       policy_proto_str(q->proto), host, kind);
 	if (len < 0 || (size_t)len >= size ||
 	    dnsname_from_text(dst, (size_t)len, &n) < 0)
 		return err_set(err, -E2BIG,

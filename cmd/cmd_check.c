@@ -144,7 +144,7 @@ static int ask_resolver(const struct policy_question *q, json_t **ret,
 	if (r < 0)
 		return r;
 	allowed = !strncmp(text, rule, strlen(rule));
-	if (!allowed && strncmp(text, reason, strlen(reason)))
+	if (!allowed && strncmp(text, reason, strlen(reason)) != 0)
 		return err_set(err, -EPROTO,
 			       "the resolver gave an answer that makes no "
 			       "sense");
@@ -248,17 +248,15 @@ static int check(const char *target, const char *host, bool json)
 int cmd_check(const struct cmd *self, int argc, char **argv)
 {
 	struct check_options opt = { .json = false };
-	const char *operands[2];
 	struct err err = { 0 };
 	int n;
 
-	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv,
-			      operands, 2, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, &err);
 	if (n == -ECANCELED) {
 		print_usage(self);
 		return CMD_OK;
 	}
-	if (n < 1) {
+	if (n < 1 || n > 2) {
 		log_err("%s; try 'egret check --help'",
 			n < 0 ? err.msg : "check wants TARGET and HOST");
 		return CMD_USAGE;
@@ -266,8 +264,8 @@ int cmd_check(const struct cmd *self, int argc, char **argv)
 	if (n == 1 && !getenv("EGRET")) {
 		log_err("outside a sandbox, a project or the id of a sandbox "
 			"is wanted: egret check TARGET %s",
-			operands[0]);
+			argv[1]);
 		return CMD_USAGE;
 	}
-	return check(n == 2 ? operands[0] : NULL, operands[n - 1], opt.json);
+	return check(n == 2 ? argv[1] : NULL, argv[n], opt.json);
 }

@@ -339,14 +339,10 @@ static int edit_command(const struct cmd *self, enum policy_edit_op op,
 			int argc, char **argv)
 {
 	struct edit_job job = { .edit = { .op = op, .text = "" } };
-	_cleanup_(freep) const char **operands =
-		calloc((size_t)argc, sizeof(*operands));
 	struct err err = { 0 };
 	int n;
 
-	n = !operands ? err_set(&err, -ENOMEM, "out of memory")
-		      : options_parse_all(NULL, 0, NULL, argc, argv, operands,
-					  argc, &err);
+	n = options_parse_all(NULL, 0, NULL, argc, argv, &err);
 	if (n == -ECANCELED) {
 		(void)printf("usage: egret %s %s\n\n%s\n\n"
 			     "TARGET is the id of a running sandbox or the "
@@ -358,14 +354,14 @@ static int edit_command(const struct cmd *self, enum policy_edit_op op,
 			     self->name, self->args, self->summary);
 		return CMD_OK;
 	}
-	if (!operands || n < 2) {
+	if (n < 2) {
 		log_err("%s; usage: egret %s %s",
 			n < 0 ? err.msg : "a target and an entry are needed",
 			self->name, self->args);
 		return CMD_USAGE;
 	}
-	job.target = operands[0];
-	job.edit.entries = operands + 1;
+	job.target = argv[1];
+	job.edit.entries = (const char *const *)(argv + 2);
 	job.edit.n = (size_t)n - 1;
 	return run_job(&job);
 }

@@ -319,13 +319,10 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 	json_auto_t *findings = NULL;
 	struct lint_run run = { 0 };
 	struct err err = { 0 };
-	_cleanup_(freep) const char **paths =
-		calloc((size_t)argc, sizeof(*paths));
 	int n;
 
-	n = !paths ? err_set(&err, -ENOMEM, "out of memory")
-		   : options_parse_all(specs, ARRAY_SIZE(specs), &run.opt, argc,
-				       argv, paths, argc, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &run.opt, argc, argv,
+			      &err);
 	if (n == -ECANCELED) {
 		(void)printf("usage: egret %s %s\n\n%s\n\n", self->name,
 			     self->args, self->summary);
@@ -334,7 +331,7 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 			     "usage. Warnings alone are 0.\n");
 		return CMD_OK;
 	}
-	if (!paths || n <= 0) {
+	if (n <= 0) {
 		log_err("%s; usage: egret %s %s",
 			n < 0 ? err.msg : "a file is needed", self->name,
 			self->args);
@@ -348,5 +345,5 @@ int cmd_lint(const struct cmd *self, int argc, char **argv)
 			return CMD_NO;
 		}
 	}
-	return lint_files(&run, n, paths);
+	return lint_files(&run, n, (const char *const *)(argv + 1));
 }

@@ -206,20 +206,19 @@ int cmd_presets(const struct cmd *self, int argc, char **argv)
 {
 	_cleanup_(preset_set_freep) struct preset_set *set = NULL;
 	struct presets_options opt = { 0 };
-	const char *name = NULL;
 	struct err err = { 0 };
 	int n;
 
-	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, &name,
-			      1, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, &err);
 	if (n == -ECANCELED) {
 		(void)printf("usage: egret %s %s\n\n%s\n\n", self->name,
 			     self->args, self->summary);
 		options_help(specs, ARRAY_SIZE(specs));
 		return CMD_OK;
 	}
-	if (n < 0) {
-		log_err("%s; usage: egret %s %s", err.msg, self->name,
+	if (n < 0 || n > 1) {
+		log_err("%s; usage: egret %s %s",
+			n < 0 ? err.msg : "one preset at a time", self->name,
 			self->args);
 		return CMD_USAGE;
 	}
@@ -227,5 +226,5 @@ int cmd_presets(const struct cmd *self, int argc, char **argv)
 		log_err("%s", err.msg);
 		return CMD_NO;
 	}
-	return name ? show_one(set, name, opt.json) : list_all(set, opt.json);
+	return n ? show_one(set, argv[1], opt.json) : list_all(set, opt.json);
 }

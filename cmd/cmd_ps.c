@@ -107,14 +107,14 @@ int cmd_ps(const struct cmd *self, int argc, char **argv)
 	struct err err = { 0 };
 	int n, status;
 
-	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, NULL,
-			      0, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, &err);
 	if (n == -ECANCELED) {
 		print_usage(self);
 		return CMD_OK;
 	}
-	if (n < 0) {
-		log_err("%s; try 'egret ps --help'", err.msg);
+	if (n != 0) {
+		log_err("%s; try 'egret ps --help'",
+			n < 0 ? err.msg : "ps takes no operands");
 		return CMD_USAGE;
 	}
 	status = collect(list) < 0 ? CMD_NO : CMD_OK;

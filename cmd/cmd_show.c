@@ -311,23 +311,21 @@ int cmd_show(const struct cmd *self, int argc, char **argv)
 	_cleanup_(json_decrefp) json_t *o = NULL;
 	struct show_options opt = { .json = false };
 	struct err err = { 0 };
-	const char *target;
 	int n, r;
 
-	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv,
-			      &target, 1, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &opt, argc, argv, &err);
 	if (n == -ECANCELED) {
 		print_usage(self);
 		return CMD_OK;
 	}
-	if (n < 1) {
+	if (n != 1) {
 		log_err("%s; try 'egret show --help'",
-			n < 0 ? err.msg : "show wants a TARGET");
+			n < 0 ? err.msg : "show wants one TARGET");
 		return CMD_USAGE;
 	}
-	r = show_sandbox(target, &o, &err);
+	r = show_sandbox(argv[1], &o, &err);
 	if (r == -ENOENT)
-		r = show_project(target, &o, &err);
+		r = show_project(argv[1], &o, &err);
 	if (r < 0) {
 		log_err("%s", err.msg);
 		return CMD_NO;

@@ -85,6 +85,8 @@ int columns_print(const struct columns *c, int indent)
 {
 	size_t widths[COLUMNS_MAX], i, w;
 
+	if (c->n == 0)
+		return 0;
 	for (i = 0; i < c->n; i++)
 		widths[i] = width_of(c->heads[i]);
 	for (i = 0; i < c->n_cells; i++) {

@@ -128,11 +128,10 @@ int options_parse(const struct option_spec *specs, size_t n, void *target,
 }
 
 int options_parse_all(const struct option_spec *specs, size_t n, void *target,
-		      int argc, char *const *argv, const char **ret, int max,
-		      struct err *err)
+		      int argc, char **argv, struct err *err)
 {
 	bool is_over = false; /* "--" was there */
-	int at = 0, n_ret = 0, r;
+	int at = 0, n_operands = 0, r;
 
 	for (;;) {
 		if (is_over) {
@@ -147,11 +146,8 @@ int options_parse_all(const struct option_spec *specs, size_t n, void *target,
 			is_over = !strcmp(argv[at - 1], "--") && r > 1;
 		}
 		if (at >= argc)
-			return n_ret;
-		if (n_ret == max)
-			return err_set(err, -EINVAL, "'%s' is too much",
-				       argv[at]);
-		ret[n_ret++] = argv[at];
+			return n_operands;
+		argv[++n_operands] = argv[at];
 	}
 }
 

@@ -47,14 +47,12 @@ int options_parse(const struct option_spec *specs, size_t n, void *target,
 
 /**
  * options_parse_all() - the same, with options before, between and after the
- * operands
- * @ret: room for @max operands, borrowed from @argv
+ * operands, which are moved to argv[1] and so on
  *
- * Return: their number; -EINVAL also for too many.
+ * Return: number of operands.
  */
 int options_parse_all(const struct option_spec *specs, size_t n, void *target,
-		      int argc, char *const *argv, const char **ret, int max,
-		      struct err *err);
+		      int argc, char **argv, struct err *err);
 
 /** options_done() - free the lists */
 void options_done(const struct option_spec *specs, size_t n, void *target);

@@ -233,6 +233,11 @@ static bool read_some(struct client *c)
 	return true;
 }
 
+static bool has_line(const struct client *c)
+{
+	return c->in && c->n_in && (c->is_eof || memchr(c->in, '\n', c->n_in));
+}
+
 static void on_again(struct loop_timer *t);
 
 /* Sets events and timers for what comes next. Return: 0 or negative errno. */
@@ -250,8 +255,7 @@ static int rearm(struct client *c, bool has_progress)
 		r = loop_set_timer(l, &c->patience, CONTROL_PATIENCE_MS,
 				   on_patience);
 	}
-	if (r == 0 && !is_writing(c) && c->n_in &&
-	    (c->is_eof || memchr(c->in, '\n', c->n_in)))
+	if (r == 0 && !is_writing(c) && has_line(c))
 		r = loop_set_timer(l, &c->again, 0, on_again);
 	return r;
 }

@@ -23,7 +23,7 @@ bool loaderrors_equal(const struct loaderrors *a, const struct loaderrors *b)
 	if (a->n != b->n || a->n_more != b->n_more)
 		return false;
 	for (i = 0; i < a->n; i++)
-		if (strcmp(a->lines[i], b->lines[i]))
+		if (strcmp(a->lines[i], b->lines[i]) != 0)
 			return false;
 	return true;
 }

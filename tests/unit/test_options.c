@@ -199,11 +199,10 @@ START_TEST(help_text)
 END_TEST
 
 /* Operands of a line, joined by '|', or the sentence. */
-static const char *parse_all(const char *line, int max)
+static const char *parse_all(const char *line)
 {
 	static char copy[512], joined[512];
 	char *argv[ARGS_MAX + 1] = { NULL }, *save = NULL, *word;
-	const char *operands[ARGS_MAX];
 	struct err err = { 0 };
 	int argc = 0, n;
 
@@ -211,35 +210,31 @@ static const char *parse_all(const char *line, int max)
 	for (word = strtok_r(copy, " ", &save); word && argc < ARGS_MAX;
 	     word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	n = options_parse_all(specs, ARRAY_SIZE(specs), &t, argc, argv,
-			      operands, max, &err);
+	n = options_parse_all(specs, ARRAY_SIZE(specs), &t, argc, argv, &err);
 	(void)snprintf(joined, sizeof(joined), "%s", n < 0 ? err.msg : "");
-	for (int k = 0; k < n; k++) {
-		(void)strcat(joined, k ? "|" : "");
-		(void)strcat(joined, operands[k]);
+	for (int k = 1; k <= n; k++) {
+		(void)strcat(joined, k > 1 ? "|" : "");
+		(void)strcat(joined, argv[k]);
 	}
 	return n == -ECANCELED ? "help" : joined;
 }
 
 START_TEST(among_operands)
 {
-	ck_assert_str_eq(parse_all("", 2), "");
-	ck_assert_str_eq(parse_all("a b", 2), "a|b");
+	ck_assert_str_eq(parse_all(""), "");
+	ck_assert_str_eq(parse_all("a b"), "a|b");
 	ck_assert(!t.quiet);
-	ck_assert_str_eq(parse_all("a --quiet b -p x", 2), "a|b");
+	ck_assert_str_eq(parse_all("a --quiet b -p x"), "a|b");
 	ck_assert(t.quiet);
 	ck_assert_str_eq(t.project, "x");
-	ck_assert_str_eq(parse_all("--root a", 1), "a");
+	ck_assert_str_eq(parse_all("--root a"), "a");
 	ck_assert(t.root);
-	ck_assert_str_eq(parse_all("-- --root -- b", 3), "--root|--|b");
-	ck_assert_str_eq(parse_all("a -- -b", 3), "a|-b");
-	ck_assert_str_eq(parse_all("a --", 3), "a");
-	ck_assert_str_eq(parse_all("--", 3), "");
-	ck_assert_str_eq(parse_all("a b c", 2), "'c' is too much");
-	ck_assert_str_eq(parse_all("a", 0), "'a' is too much");
-	ck_assert_str_eq(parse_all("a --nope", 2),
-			 "there is no option '--nope'");
-	ck_assert_str_eq(parse_all("a -h", 2), "help");
+	ck_assert_str_eq(parse_all("-- --root -- b"), "--root|--|b");
+	ck_assert_str_eq(parse_all("a -- -b"), "a|-b");
+	ck_assert_str_eq(parse_all("a --"), "a");
+	ck_assert_str_eq(parse_all("--"), "");
+	ck_assert_str_eq(parse_all("a --nope"), "there is no option '--nope'");
+	ck_assert_str_eq(parse_all("a -h"), "help");
 }
 END_TEST
 
