@@ -25,6 +25,9 @@
 #include "cmd/client.h"
 #include "gateway/control_json.h"
 
+/* A reply holds some thousand entries. */
+#define PAGES_MAX 1024
+
 struct call {
 	const char *id;
 	int sock;
@@ -280,4 +283,52 @@ int client_call_fds(const char *id, json_t *request, json_t **ret,
 int client_call(const char *id, json_t *request, json_t **ret, struct err *err)
 {
 	return call(id, request, ret, NULL, NULL, err);
+}
+
+static int ask_page(const char *id, json_int_t from, json_t **ret,
+		    struct err *err)
+{
+	_cleanup_(json_decrefp) json_t *request = NULL;
+	json_t *reply = NULL;
+	int r;
+
+	request = json_pack("{ss sI}", "op", "show", "entries_from", from);
+	if (!request)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = client_call(id, request, &reply, err);
+	if (r == 0)
+		*ret = reply;
+	else
+		json_decref(reply);
+	return r;
+}
+
+int client_show(const char *id, json_t **ret, struct err *err)
+{
+	_cleanup_(json_decrefp) json_t *all = NULL;
+	json_t *page, *next;
+	int i, r;
+
+	r = ask_page(id, 0, &all, err);
+	if (r < 0)
+		return r;
+	next = json_incref(json_object_get(all, "entries_next"));
+	for (i = 0; next && i < PAGES_MAX; i++) {
+		json_int_t from = json_integer_value(next);
+
+		json_decref(next);
+		page = NULL;
+		r = ask_page(id, from, &page, err);
+		if (r < 0)
+			return r;
+		(void)json_array_extend(json_object_get(all, "entries"),
+					json_object_get(page, "entries"));
+		next = json_incref(json_object_get(page, "entries_next"));
+		json_decref(page);
+	}
+	json_decref(next);
+	(void)json_object_del(all, "ok");
+	(void)json_object_del(all, "entries_next");
+	*ret = ptr_steal(&all);
+	return 0;
 }

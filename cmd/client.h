@@ -52,4 +52,11 @@ int client_call_fds(const char *id, json_t *request, json_t **ret,
 		    int fds[static IO_FDS_MAX], size_t *ret_n_fds,
 		    struct err *err);
 
+/**
+ * client_show() - the reply to "show", with all entries, however many requests
+ * that takes
+ * @ret: as by client_call(), without "ok"; set only on success
+ */
+int client_show(const char *id, json_t **ret, struct err *err);
+
 #endif /* EGRET_CMD_CLIENT_H */

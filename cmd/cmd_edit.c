@@ -211,7 +211,6 @@ static void print_missing(const struct edit_job *job,
 /* Return: entries that weren't there. */
 static size_t print_notes(const struct edit_job *job)
 {
-	json_auto_t *request = json_pack("{s:s}", "op", "show");
 	json_auto_t *shown_by = NULL;
 	char entry[SHOWN_MAX];
 	size_t i, missing = 0;
@@ -227,9 +226,8 @@ static size_t print_notes(const struct edit_job *job)
 		if (job->edit.op != POLICY_EDIT_REMOVE || n->n_removed)
 			continue;
 		/* A project that doesn't run has nobody to ask. */
-		if (!missing++ && request)
-			(void)client_call(job->target, request, &shown_by,
-					  NULL);
+		if (!missing++)
+			(void)client_show(job->target, &shown_by, NULL);
 		print_missing(job, n, shown_by);
 	}
 	return missing;

@@ -189,12 +189,11 @@ static int ask_uses(json_t *uses, const char *list)
 {
 	_cleanup_(freep) struct client_sandbox *all =
 		calloc(CLIENT_SANDBOXES_MAX, sizeof(*all));
-	json_auto_t *request = json_pack("{s:s}", "op", "show");
 	struct err err = { 0 };
 	int i, n, told = 0;
 
-	n = all && request ? client_sandboxes(all, &err)
-			   : err_set(&err, -ENOMEM, "out of memory");
+	n = all ? client_sandboxes(all, &err)
+		: err_set(&err, -ENOMEM, "out of memory");
 	if (!all || n < 0) {
 		log_err("%s", err.msg);
 		return 0;
@@ -204,7 +203,7 @@ static int ask_uses(json_t *uses, const char *list)
 
 		if (strcmp(all[i].list, list) != 0)
 			continue;
-		if (client_call(all[i].id, request, &reply, &err) < 0) {
+		if (client_show(all[i].id, &reply, &err) < 0) {
 			log_err("%s: %s", all[i].id, err.msg);
 			continue;
 		}

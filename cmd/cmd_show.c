@@ -18,9 +18,6 @@
 #include "cmd/output.h"
 #include "policy/policy.h"
 
-/* A reply holds some thousand entries. */
-#define PAGES_MAX 1024
-
 struct show_options {
 	bool json;
 };
@@ -43,53 +40,13 @@ static void print_usage(const struct cmd *self)
 
 /* ---- fetching ---- */
 
-static int ask(const char *id, json_int_t from, json_t **ret, struct err *err)
-{
-	_cleanup_(json_decrefp) json_t *request = NULL;
-	json_t *reply = NULL;
-	int r;
-
-	request = json_pack("{ss sI}", "op", "show", "entries_from", from);
-	if (!request)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = client_call(id, request, &reply, err);
-	if (r == 0)
-		*ret = reply;
-	else
-		json_decref(reply);
-	return r;
-}
-
-/* Entries come in pages; the other lists with the first one. */
 static int show_sandbox(const char *id, json_t **ret, struct err *err)
 {
-	_cleanup_(json_decrefp) json_t *all = NULL;
-	json_t *page, *next;
-	int i, r;
+	int r = client_show(id, ret, err);
 
-	r = ask(id, 0, &all, err);
-	if (r < 0)
-		return r;
-	next = json_incref(json_object_get(all, "entries_next"));
-	for (i = 0; next && i < PAGES_MAX; i++) {
-		json_int_t from = json_integer_value(next);
-
-		json_decref(next);
-		page = NULL;
-		r = ask(id, from, &page, err);
-		if (r < 0)
-			return r;
-		(void)json_array_extend(json_object_get(all, "entries"),
-					json_object_get(page, "entries"));
-		next = json_incref(json_object_get(page, "entries_next"));
-		json_decref(page);
-	}
-	json_decref(next);
-	(void)json_object_del(all, "ok");
-	(void)json_object_del(all, "entries_next");
-	(void)json_object_set_new(all, "running", json_true());
-	*ret = ptr_steal(&all);
-	return 0;
+	if (r == 0)
+		(void)json_object_set_new(*ret, "running", json_true());
+	return r;
 }
 
 static json_t *entries_of(const struct policy *p)

@@ -18,7 +18,7 @@
 #include "relay/relay.h"
 #include "resolver/resolver.h"
 
-#define ENTRIES_MAX 4096U
+#define ENTRIES_MAX 2048U
 #define LEARNED_MAX 2048U
 #define FLOWS_MAX   4096U
 #define PORT_LEN    32

@@ -368,9 +368,9 @@ def test_many_entries_come_in_pages(lab):
     s = Sandbox(lab, allowlist=path)
     with Control(lab, s.id) as c:
         first = c.ask("show")
-        assert first["truncated"] and len(first["entries"]) == 4096
+        assert first["truncated"] and len(first["entries"]) == 2048
         second = c.ask("show", entries_from=first["entries_next"])
-        assert len(second["entries"]) == 4096 and "flows" not in second
+        assert len(second["entries"]) == 2048 and "flows" not in second
     r = lab.ctl("show", "--json", s.id)
     assert [e["text"] for e in json.loads(r.stdout)["entries"]] == names
     s.p.finish()
