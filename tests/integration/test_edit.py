@@ -558,7 +558,7 @@ BAD = ["fifo", "directory", "device", "socket", "huge", "huge text", "binary"]
 
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_list_at_the_start(lab, kind):
-    path = os.path.join(lab.work(), "bad.hosts")
+    path = os.path.join(lab.work(), "no-list.hosts")
     make_bad(path, kind)
     try:
         r = lab.spawn(["echo", "started"], args=["--allowlist", path],

@@ -255,9 +255,10 @@ def test_what_it_started_ends_with_it(lab, who, args, end):
     p.out.wait("on")
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:      # the daemon makes itself
-        started = set(lab.tagged()) - before
+        started = {z for z in set(lab.tagged()) - before
+                   if lab_module.command_of(z) != "sleep 99 "}
         sleeping = [z for z in started
-                    if lab_module.command_of(z).startswith("sleep ")]
+                    if lab_module.command_of(z) == "sleep 100 "]
         if len(sleeping) == 3:
             break
         time.sleep(0.01)
