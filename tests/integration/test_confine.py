@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ways round the network that aren't packets (DESIGN section 7)."""
+"""The ways round the network that aren't packets."""
 import fcntl
 import os
 import socket

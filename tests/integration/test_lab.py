@@ -159,7 +159,7 @@ def test_udp_echo(lab):
 
 
 def test_refusal_lines_are_parsed():
-    """The two lines of DESIGN section 6."""
+    """A refused connection and a refused look-up."""
     a, b, c = lab_module.parse_refused(
         "egret: refused evil.example:443/tcp [203.0.113.9] by curl(4711): not "
         "on the allowlist; to allow: egret allow study42 evil.example\n"
