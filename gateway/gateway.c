@@ -174,7 +174,8 @@ static void on_init_end(struct loop_fd *w, uint32_t events)
 		gateway_fail(gw, "%s", err.msg);
 		return;
 	}
-	/* What was refused in the last moment is reported before the end. */
+	/* What was refused in the last moment is reported before the end; if it
+	   can't be read the end is no worse. */
 	(void)nflog_read(gw->drop_watch.fd, gateway_dropped, gw,
 			 &gw->nflog_lost);
 	gw->ending = true;
