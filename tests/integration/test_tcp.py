@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """TCP through the gateway behaves as a direct connection's would (P7, P10)."""
 import hashlib
+import json
 
 import pytest
 
+import lab as lab_module
 import servers
 from servers import (BANNER, ECHO, HALF, IDLE, RST, RST_DATA, SINK, SOURCE,
                      TICK)
@@ -297,6 +299,29 @@ out(got=got, lines=lines, new=try_tcp(a.getpeername()[0], {ECHO}))
     j = lab.py(code, allow=[f"keep.example.org:{PORTS}"]).json
     assert j["got"] == "still" and j["lines"] > 50
     assert j["new"]["err"] is None
+
+
+def test_use_keeps_an_address_open_after_its_lease(lab):
+    """A lease of TTL 1 lasts 60 s without use (30 s floor, 30 s grace). The
+    control is an address of the same age that nothing used: it must close."""
+    lab.dns.add("used.example.org", A="11.0.2.21", ttl=1)
+    lab.dns.add("idle.example.org", A="11.0.2.20", ttl=1)
+    code = f"""
+a = tcp('used.example.org', {ECHO})
+idle = resolve('idle.example.org')
+before = try_tcp('11.0.2.20', {ECHO})['err']
+time.sleep(66)      # looking earlier would be a use
+out(before=before, idle=try_tcp('11.0.2.20', {ECHO})['err'])
+a.sendall(b'still')
+out(got=a.recv(5, socket.MSG_WAITALL).decode(),
+    new=try_tcp('11.0.2.21', {ECHO})['err'])
+"""
+    r = lab.run([lab_module.PYTHON, "-c", "from inside import *\n" + code],
+                allow=[f"used.example.org:{ECHO}", f"idle.example.org:{ECHO}"],
+                timeout=120)
+    first, second = map(json.loads, r.out.splitlines())
+    assert first == {"before": None, "idle": "ECONNREFUSED"}, r.err
+    assert second == {"got": "still", "new": None}, r.err
 
 
 # --- names bound to addresses (P9) ---
