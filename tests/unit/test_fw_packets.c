@@ -87,7 +87,6 @@ static void end(struct lab *lab)
 }
 
 /* ---- logs ---- */
-
 struct seen {
 	int n;
 	char prefix[16];
@@ -182,7 +181,6 @@ static void say(const struct lab *lab, const char *dst, const char *text)
 }
 
 /* ---- injection ---- */
-
 /* A logged SYN as a frame for inj1; its checksum may be unfinished. */
 static void inject(const struct lab *lab, int mark, const struct seen *syn)
 {
@@ -700,6 +698,26 @@ static void send_frame(const struct lab *lab, const struct frame *f)
 	ck_assert_int_eq(send(lab->packet, f->bytes, f->len, 0), (int)f->len);
 }
 
+/* The kernel drops most wrong sources later; the ruleset must before it logs.
+ */
+START_TEST(wrong_source_comes_no_further)
+{
+	struct frame f;
+	struct lab lab;
+
+	if (!start(&lab))
+		return;
+	for (int i = 0; i < 2; i++) {
+		good_frame(&f, "x");
+		set_ip(&f, 19, 222); /* not open */
+		(i == 0 ? wrong_source : nothing)(&f);
+		send_frame(&lab, &f);
+	}
+	ck_assert_int_eq(next_log(lab.fw.sock.nflog_drop).n, 1);
+	end(&lab);
+}
+END_TEST
+
 /* Frames of one link keep their order, so the good one closes the case. */
 START_TEST(frame_by_frame)
 {
@@ -959,6 +977,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, udp_without_a_socket, 0, 2);
 	tcase_add_loop_test(tc, dns_is_delivered, 0, 2);
 	tcase_add_test(tc, ping_is_refused);
+	tcase_add_test(tc, wrong_source_comes_no_further);
 	tcase_add_test(tc, frame_by_frame);
 	tcase_add_test(tc, cut_tcp_header);
 	tcase_add_test(tc, fragments);
